@@ -92,8 +92,11 @@ func (s *Source) look(to hosting.Sink) error {
 	if err != nil {
 		return err
 	}
-	s.seen = modulesOf(found)
-	s.marks = s.state()
+	if seen := modulesOf(found); slices.Equal(seen, s.seen) {
+		s.marks = marks // those before the reading: what has changed meanwhile is read at the next look
+	} else {
+		s.seen = seen // the next look reads again: only then are the states of the modules before the reading known
+	}
 	present := map[hosting.Key]bool{}
 	for _, d := range found {
 		present[d.Key] = true
