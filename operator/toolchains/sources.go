@@ -57,7 +57,7 @@ func (p *Project) Sources() Sources {
 		}
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(outputs, func(output fs.FileInfo) bool { return os.SameFile(output, info) }) {
-			return nil //nolint:nilerr // it has vanished
+			return nil // it has vanished, or is no source
 		}
 		all[path] = mark{info.Size(), info.ModTime()}
 		return nil

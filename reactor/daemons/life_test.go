@@ -2,7 +2,6 @@ package daemons
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -55,10 +54,7 @@ func TestPanicsEndOneDaemon(t *testing.T) {
 	}
 	left, leave := 0, b.leave
 	b.leave = func() { left++; leave() }
-	b.live(t.Context(), func(context.Context) (*sleep, error) {
-		var none []string
-		return nil, errors.New(none[left])
-	})
+	b.live(t.Context(), func(context.Context) (*sleep, error) { panic("broken") })
 	select {
 	case <-b.done:
 	default:
