@@ -160,8 +160,8 @@ func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 // listAndWatch declares all objects, and then their changes, until a watch fails.
 func (s *Source) listAndWatch(ctx context.Context, p place, to hosting.Sink, known map[hosting.Key]bool) error {
 	present := map[hosting.Key]bool{}
-	version, err := apiserver.List(ctx, p.of(s.client), func(o *unstructured.Unstructured) {
-		present[s.changed(to, known, p.kind, o)] = true //nolint:contextcheck // the guard writes with the context of its own run
+	version, err := apiserver.List(ctx, p.of(s.client), func(o *unstructured.Unstructured) { //nolint:contextcheck // the guard writes with the context of its own run
+		present[s.changed(to, known, p.kind, o)] = true
 	})
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (e *guestError) asError() *abi.Error {
 // to the patch of the cause.
 func (x *Execution) call(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState) (*Ending, error) {
 	talk, step, err := x.Open(ctx, h, c, state, &Env{Cause: c})
-	defer talk.Close(ctx) // after a panic, too
+	defer func() { talk.Close(ctx) }() // after errors, and after a panic, too
 	if err == nil {
 		err = talk.run(ctx, step)
 	}
