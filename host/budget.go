@@ -78,7 +78,7 @@ func (b *budget) yield() (rested bool) {
 	b.yields++
 	now := b.outOfCore()
 	b.checkAt(now)
-	if b.yielded = now; now.Sub(b.shared) <= sliceOfCore {
+	if now.Sub(b.shared) <= sliceOfCore {
 		return false
 	}
 	// The rest of the process comes first: a call that gets the core of this one would run before all goroutines that wait,
@@ -102,7 +102,7 @@ func (b *budget) outOfCore() time.Time {
 	if away := now.Sub(b.yielded) - longestBudget; away > 0 && b.called == b.entered {
 		b.slept += away
 	}
-	b.called = b.entered
+	b.yielded, b.called = now, b.entered
 	return now
 }
 
