@@ -46,8 +46,8 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 	return o, fetched, err
 }
 
-// credentialsKey is the key of the credentials in a secret of the type kubernetes.io/dockerconfigjson.
-const credentialsKey = ".dockerconfigjson"
+// CredentialsKey is the key of the credentials for registries in a secret of the type kubernetes.io/dockerconfigjson.
+const CredentialsKey = ".dockerconfigjson"
 
 // maxPullSecrets bounds the credentials of a declaration, in bytes: they are in memory while it waits for its turn to be fetched.
 const maxPullSecrets = 256 << 10
@@ -60,8 +60,8 @@ func readPullSecrets(ctx context.Context, from Identities, d *Declaration) (secr
 		if err != nil {
 			return nil, secretRefusal("spec.pullSecrets", err)
 		}
-		maps.DeleteFunc(secret, func(key string, _ []byte) bool { return key != credentialsKey })
-		if size += len(secret[credentialsKey]); size > maxPullSecrets {
+		maps.DeleteFunc(secret, func(key string, _ []byte) bool { return key != CredentialsKey })
+		if size += len(secret[CredentialsKey]); size > maxPullSecrets {
 			return nil, &Refusal{Condition: api.Resolved, Reason: "PullSecretInvalid", Err: fmt.Errorf("spec.pullSecrets: the secrets have more than %d bytes of credentials", maxPullSecrets)}
 		}
 		secrets = append(secrets, secret)

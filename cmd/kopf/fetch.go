@@ -138,7 +138,7 @@ func (f *fetcher) finderOf(d *hosting.Declaration, r oci.Reference, secrets []ma
 		o.Configs = [][]byte{}
 	}
 	for _, secret := range secrets {
-		config, ok := secret[".dockerconfigjson"]
+		config, ok := secret[hosting.CredentialsKey]
 		if !ok {
 			return nil, &hosting.Refusal{Condition: api.Resolved, Reason: "PullSecretInvalid", Err: errors.New("spec.pullSecrets: want secrets of the type kubernetes.io/dockerconfigjson")}
 		}
