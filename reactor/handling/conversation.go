@@ -84,7 +84,7 @@ type Conversation struct {
 	Handler   *registries.Handler
 	Cause     *Cause
 	Task      guests.Task    // nil if the handler could not be started
-	env       guests.Env     // of the task
+	env       *Env           // of the task
 	declared  int            // number of sub-handlers so far
 	patched   abi.Raw        // what of the handler's patch the cycle has already; nil: nothing
 	answered  int            // bytes of the current answer in the account
@@ -97,7 +97,7 @@ type Conversation struct {
 }
 
 // Open starts a handler. The caller must close the conversation, even after an error.
-func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, e guests.Env) (*Conversation, *abi.Step, error) {
+func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, e *Env) (*Conversation, *abi.Step, error) {
 	inv := c.invocation()
 	inv.Handler, inv.Kind, inv.ID = h.Index, h.Spec.Kind, h.ID
 	inv.Param, inv.Retry = h.Spec.Param, state.Retries
@@ -118,9 +118,7 @@ func (t *Conversation) Close(ctx context.Context) {
 	t.measured()
 	t.abandon()
 	t.delivered()
-	if own, ok := t.env.(*Env); ok { // a call that has failed has not given it back
-		_ = own.Keep(0, 0)
-	}
+	t.env.forget() // a call that has failed has not given it back
 	if t.Task != nil && !t.kept {
 		t.Task.Release(context.WithoutCancel(ctx))
 	}
@@ -354,8 +352,8 @@ func (t *Conversation) takePatch(step *abi.Step) error {
 	return nil
 }
 
-// takeChanges adds what is new in the patch of the handler. What the cycle has already stays as it is: sub-handlers may have
-// changed it.
+// takeChanges adds a patch of the handler to that of the cycle, without what an earlier step has added: sub-handlers may have
+// changed that since.
 func (t *Conversation) takeChanges(patch abi.Raw) error {
 	merge, err := dicts.DecodeObject(patch)
 	if err != nil {
@@ -378,13 +376,12 @@ func withoutKnown(patch, former dicts.Object) {
 		was, known := former[key]
 		part, isObject := value.(dicts.Object)
 		earlier, wasObject := was.(dicts.Object)
-		if isObject && wasObject {
-			withoutKnown(part, earlier)
-			known = len(part) == 0
-		} else {
-			known = known && bytes.Equal(dicts.Encode(value), dicts.Encode(was))
-		}
-		if known {
+		switch {
+		case isObject && wasObject:
+			if withoutKnown(part, earlier); len(part) == 0 {
+				delete(patch, key)
+			}
+		case known && bytes.Equal(dicts.Encode(value), dicts.Encode(was)):
 			delete(patch, key)
 		}
 	}

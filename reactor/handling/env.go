@@ -60,6 +60,13 @@ func (e *Env) Keep(tag uint32, bytes int) error {
 	return nil
 }
 
+// forget gives back what Keep has counted. A nil Env has counted nothing.
+func (e *Env) forget() {
+	if e != nil {
+		_ = e.Keep(0, 0) // giving back is never refused
+	}
+}
+
 func encodeUnlessNil(value any) []byte {
 	if value == nil {
 		return nil

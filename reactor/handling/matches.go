@@ -173,9 +173,7 @@ func (c *Cause) askBatch(ctx context.Context, guest guests.Asker, open []openQue
 		defer c.Account.Give(accounts.Pending, held)
 	}
 	questions := &abi.Questions{Invocation: *c.invocation(), Questions: batch}
-	e := &Env{Cause: c}
-	answers, err := guest.Ask(ctx, questions, c.Raw, e)
-	_ = e.Keep(0, 0)
+	answers, err := put(ctx, c, guest, questions)
 	if err != nil {
 		return fmt.Errorf("asking for filters: %w", err)
 	}
@@ -198,15 +196,20 @@ func (c *Cause) askBatch(ctx context.Context, guest guests.Asker, open []openQue
 	return nil
 }
 
+// put asks a guest, and gives back afterwards what the host kept for it.
+func put(ctx context.Context, c *Cause, guest guests.Asker, questions *abi.Questions) (*abi.Answers, error) {
+	e := &Env{Cause: c}
+	defer e.forget()
+	return guest.Ask(ctx, questions, c.Raw, e)
+}
+
 // AskOption evaluates an option of a handler that is a function of the guest.
 func (c *Cause) AskOption(ctx context.Context, h *registries.Handler, option string) (abi.Raw, error) {
 	questions := &abi.Questions{
 		Invocation: *c.invocation(),
 		Questions:  []abi.Question{{Handler: h.Index, Callbacks: []abi.Callback{{Option: option}}}},
 	}
-	e := &Env{Cause: c}
-	answers, err := h.Asker.Ask(ctx, questions, c.Raw, e)
-	_ = e.Keep(0, 0)
+	answers, err := put(ctx, c, h.Asker, questions)
 	if err != nil {
 		return nil, err
 	}
