@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 )
 
-// Error is a panic of the host: always a defect of it, whoever caused it.
+// Error is a panic of the host. It is a defect of the host, even if a guest or a client has caused it.
 type Error struct {
 	Reason any
 	Stack  string // of the goroutine, for the log only: it is of no use to clients

@@ -136,7 +136,8 @@ func TestEndWhileFiltersAreMatched(t *testing.T) {
 	}
 }
 
-// The initial delay begins anew for what filters or a pause have stopped. It does not for a new version of the module.
+// What filters or a pause have stopped waits for its initial delay again when it starts. What a new version of the module has
+// stopped does not.
 func TestInitialDelayOfTheNextStart(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

@@ -84,7 +84,7 @@ func (m *Memory) firstStart(id string) bool {
 	return true
 }
 
-// forgetStart lets the initial delay of a daemon begin anew with its next start.
+// forgetStart makes the next start of a daemon wait for its initial delay again.
 func (m *Memory) forgetStart(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
