@@ -121,6 +121,7 @@ func (b *life) take(ctx context.Context, c *handling.Cause, done handling.Outcom
 	if err := progression.DeliverResults(map[string]progression.Outcome{b.handler.ID: merged}, &c.Patch.Merge); err != nil {
 		return nil, err
 	}
+	b.over = b.isLast() && !b.stopper.IsSet() // before the patch, whose event may already stop it
 	if err := b.apply(ctx, c); err != nil {
 		return nil, err
 	}

@@ -55,6 +55,7 @@ type daemon struct {
 	instant    exitGrace          // see instantExit
 	generation uint32             // the generation of the handler
 	returned   atomic.Bool        // the handler has returned, so the daemon ends as soon as its patch is written
+	over       bool               // it was over before it was asked to stop; set before its end
 }
 
 // debug logs a message about the end of the daemon, which is not posted as an event of the

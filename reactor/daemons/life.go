@@ -103,7 +103,7 @@ func (b *life) end() {
 	// In Kopf, a timer that has failed for good keeps running, so its object keeps the
 	// finalizer.
 	failed := b.handler.Spec.Kind == abi.KindTimer && b.state.Failure
-	if asked && !b.engine.Generation.IsReplaced() { // by filters or a pause
+	if asked && !b.over && !b.engine.Generation.IsReplaced() { // by filters or a pause
 		b.memory.forgetStart(b.handler.ID)
 	}
 	b.memory.ended(b.daemon, failed)
@@ -132,6 +132,13 @@ func (b *life) begin(ctx context.Context) (*sleep, error) {
 		return nil, nil
 	}
 	return after(delay, b.due), nil
+}
+
+// isLast reports whether no attempt follows the last one.
+func (b *life) isLast() bool {
+	spec := b.handler.Spec
+	once := spec.Kind != abi.KindTimer || b.state.Failure || spec.Interval == nil && spec.Idle == nil
+	return b.state.Finished() && once
 }
 
 func newHandlerState(h *registries.Handler) progression.HandlerState {

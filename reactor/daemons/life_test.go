@@ -114,6 +114,40 @@ func TestEndIsKnownAtOnce(t *testing.T) {
 	}
 }
 
+// A daemon that is over does not start again if the event of its last patch stops it before it has ended. One that has to
+// go on does.
+func TestOverBeforeTheLastPatch(t *testing.T) {
+	for _, tt := range []struct {
+		name, declaration, script string
+		over                      bool
+	}{
+		{"a daemon", `"kind":"daemon"`, `{"step":"done"}`, true},
+		{"a daemon that fails", `"kind":"daemon"`, `{"step":"done","error":{"kind":"permanent","message":"never"}}`, true},
+		{"a daemon that is retried", `"kind":"daemon"`, `{"step":"done","error":{"kind":"temporary","message":"later","delay":5}}`, false},
+		{"a timer that is called once", `"kind":"timer"`, `{"step":"done"}`, true},
+		{"a timer that fails", `"kind":"timer","interval":1`, `{"step":"done","error":{"kind":"permanent","message":"never"}}`, true},
+		{"a timer", `"kind":"timer","interval":1`, `{"step":"done"}`, false},
+		{"an idle timer", `"kind":"timer","idle":0`, `{"step":"done"}`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{tt.script}}, string(reactortest.NewObject(1)))
+				b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
+				b.engine.Handlers = []*registries.Handler{b.handler}
+				b.start(t.Context())
+				synctest.Wait()
+				b.stopper.Set(abi.StopFiltersMismatch)
+				<-b.done
+				b.memory.stopped = nil
+				b.memory.ended(b.daemon, false) // as if the event of its patch had come before its end
+				if over, _ := b.memory.IsOver("fn"); over != tt.over {
+					t.Errorf("over: %t", over)
+				}
+			})
+		})
+	}
+}
+
 // A daemon that ends by itself while its filters are matched is not started again. A
 // daemon that was stopped is.
 func TestEndWhileFiltersAreMatched(t *testing.T) {

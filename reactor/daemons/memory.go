@@ -138,12 +138,12 @@ func (m *Memory) add(d *daemon) bool {
 	return true
 }
 
-// ended removes a daemon. A daemon that ended without a request to stop is never
-// restarted; guarded says whether the object keeps its finalizer for it.
+// ended removes a daemon. A daemon that was over without a request to stop is never
+// restarted, also if its last patch has made its filters mismatch; guarded says whether the object keeps its finalizer for it.
 func (m *Memory) ended(d *daemon, guarded bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !d.stopper.IsSet() && d.generation == m.generation {
+	if (d.over || !d.stopper.IsSet()) && d.generation == m.generation {
 		if m.stopped == nil {
 			m.stopped = map[string]bool{}
 		}
