@@ -14,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/registries"
@@ -61,6 +62,17 @@ func (c *cycle) Wait(ctx context.Context) {
 	c.starts.Free()
 }
 
+// aside returns the logger for what the cycle does itself. As in Kopf, its messages are not posted as events; those of
+// handlers and causes are.
+func (c *cycle) aside() loggers.Logger { return c.Log.Local() }
+
+// Target returns what the cycle patches.
+func (c *cycle) Target() patching.Target {
+	target := c.Object.Target()
+	target.Log = c.aside()
+	return target
+}
+
 // throttled sleeps until the throttling ends, or until a new event of the object arrives.
 // It reports whether the throttling has ended.
 func (c *cycle) throttled(ctx context.Context) bool {
@@ -68,7 +80,7 @@ func (c *cycle) throttled(ctx context.Context) bool {
 	if c.queue.SleepFor(ctx, time.Until(c.memory.trouble.throttler.until), queueing.Throttled) > 0 {
 		return false
 	}
-	c.memory.trouble.throttler.end(c.Log)
+	c.memory.trouble.throttler.end(c.aside())
 	return true
 }
 
@@ -78,7 +90,7 @@ func (c *cycle) slowDown(ctx context.Context, pause time.Duration) {
 	c.release()
 	object := c.p.Resource.String() + " " + strings.Trim(dicts.LookupString(c.Body, "metadata", "namespace")+"/"+dicts.LookupString(c.Body, "metadata", "name"), "/")
 	if loop, first := c.p.Loops.Report(c.memory.chain, object, time.Now()); first {
-		c.Log.Warn(fmt.Sprintf("The operator triggers itself: %s. It is slowed down.", loop))
+		c.aside().Warn(fmt.Sprintf("The operator triggers itself: %s. It is slowed down.", loop))
 	}
 	c.queue.SleepFor(ctx, pause, queueing.Looping)
 	c.memory.chain.Paused()
@@ -208,7 +220,7 @@ func (c *cycle) apply(ctx context.Context, next plan) (applied, error) {
 	c.starts.Start()
 	done, err := c.patchOrSleep(ctx, next.delays)
 	if done.idle && next.matched {
-		c.Log.Debug("Handling cycle is finished, waiting for new changes.")
+		c.aside().Debug("Handling cycle is finished, waiting for new changes.")
 	}
 	outdated := time.Now().Before(c.it.ConsistentAt) // a newer state is expected
 	if err == nil && (done.idle && !outdated || done.Gone) {
@@ -236,12 +248,12 @@ func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration) (appli
 	delay := slices.Min(delays)
 	if patched {
 		if delay > 0 {
-			c.Log.Debug(fmt.Sprintf("Sleeping was skipped because of the patch, %v seconds left.", delay.Seconds()))
+			c.aside().Debug(fmt.Sprintf("Sleeping was skipped because of the patch, %v seconds left.", delay.Seconds()))
 		}
 		return applied{done, false}, nil
 	}
 	if left := c.sleep(ctx, delay); left > 0 {
-		c.Log.Debug(fmt.Sprintf("Sleeping was interrupted by new changes, %v seconds left.", left.Seconds()))
+		c.aside().Debug(fmt.Sprintf("Sleeping was interrupted by new changes, %v seconds left.", left.Seconds()))
 		return applied{done, false}, nil
 	}
 	done, err = c.touch(ctx)
@@ -251,9 +263,9 @@ func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration) (appli
 func (c *cycle) sleep(ctx context.Context, delay time.Duration) (left time.Duration) {
 	switch {
 	case delay > longestSleep:
-		c.Log.Debug(fmt.Sprintf("Sleeping for %v (capped %v) seconds for the delayed handlers.", delay.Seconds(), longestSleep.Seconds()))
+		c.aside().Debug(fmt.Sprintf("Sleeping for %v (capped %v) seconds for the delayed handlers.", delay.Seconds(), longestSleep.Seconds()))
 	case delay > 0:
-		c.Log.Debug(fmt.Sprintf("Sleeping for %v seconds for the delayed handlers.", delay.Seconds()))
+		c.aside().Debug(fmt.Sprintf("Sleeping for %v seconds for the delayed handlers.", delay.Seconds()))
 	default:
 		return 0
 	}

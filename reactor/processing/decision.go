@@ -72,7 +72,7 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 		delays = append(delays, more...)
 	}
 	if c.it.Type != watching.Deleted && c.Deleted() && c.p.isBlocked(c.Object) && len(delays) == 0 {
-		c.Log.Debug("Removing the finalizer, thus allowing the actual deletion.")
+		c.aside().Debug("Removing the finalizer, thus allowing the actual deletion.")
 		c.Patch.Add(patching.InPlace(causes.AllowDeletion, c.p.Settings.Persistence.Finalizer))
 	}
 	return plan{delays: delays, matched: changed != nil}, nil
@@ -116,10 +116,10 @@ func (c *cycle) guardDeletion(ctx context.Context, with *daemons.Attendance, cha
 	blocked := c.p.isBlocked(c.Object)
 	switch {
 	case required && !blocked && !c.Deleted():
-		c.Log.Debug("Adding the finalizer, thus preventing the actual deletion.")
+		c.aside().Debug("Adding the finalizer, thus preventing the actual deletion.")
 		c.Patch.Add(patching.InPlace(causes.BlockDeletion, finalizer))
 	case !required && blocked:
-		c.Log.Debug("Removing the finalizer, as there are no handlers requiring it.")
+		c.aside().Debug("Removing the finalizer, as there are no handlers requiring it.")
 		c.Patch.Add(patching.InPlace(causes.AllowDeletion, finalizer))
 	default:
 		return false, nil

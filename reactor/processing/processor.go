@@ -126,7 +126,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	if err == nil && version == "" && c.it.ConsistentAt.IsZero() {
 		c.memory.chain = nil // no event follows
 	}
-	if c.memory.judge(ctx, err, c.Log, p.Settings.Queueing.ErrorDelays) {
+	if c.memory.judge(ctx, err, c.aside(), p.Settings.Queueing.ErrorDelays) {
 		c.throttled(ctx)
 	}
 	return version, false
