@@ -93,6 +93,14 @@ class Activities(unittest.TestCase):
         self.assertEqual(self.changes("settings.watching.label_selectors['kex'] = 'a=b'"), (
             {"watching.label_selectors": [{"resource": {"args": ["kex"]}, "selector": "a=b"}]}, None))
 
+    def test_settings_have_the_types_of_the_reference(self):
+        op = operator("s = settings\nraise kopf.PermanentError([s.networking.error_backoffs + (2,), s.queueing.worker_limit, s.queueing.idle_timeout,\n"
+                      "    s.watching.chunk_size, s.background.instant_exit_timeout, s.peering.priority])", "kopf.on.startup()", args="settings, **_")
+        step = op.run(0, activity="startup", settings={
+            **self.VALUES, "queueing.worker_limit": 0, "queueing.idle_timeout": 5, "watching.chunk_size": 500,
+            "background.instant_exit_timeout": 0, "peering.priority": 0})
+        self.assertEqual((step["error"]["message"], step.get("settings")), ("[(1, 2), None, 5.0, 500, 0, 0]", {}))
+
     def test_storages_and_servers_are_described(self):
         changed, _ = self.changes("settings.persistence.diffbase_storage = kopf.MultiDiffBaseStorage([kopf.StatusDiffBaseStorage(field=('status', 'x'))])\n"
                                   "settings.admission.server = kopf.WebhookServer(port=9443)")

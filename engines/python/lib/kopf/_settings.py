@@ -40,6 +40,8 @@ _DEFAULTS = {
     },
 }
 
+_ZERO_COUNTS = "background.instant_exit_timeout"  # no time at all; None is the number of cycles
+
 
 class SelectorMapping(collections.abc.MutableMapping):
     """Selectors of objects by resources: `settings.watching.label_selectors['kopfexamples'] = 'app=mine'`."""
@@ -127,7 +129,7 @@ class OperatorSettings:
         for dotted, value in values.items():
             group, _, name = dotted.partition(".")
             if group in _DEFAULTS:
-                getattr(settings, group).__dict__[name] = value
+                getattr(settings, group).__dict__[name] = value if dotted == _ZERO_COUNTS else _typed(_DEFAULTS[group].get(name), value)
         settings._complete()
         object.__setattr__(settings, "_before", settings._described())
         return settings
@@ -157,6 +159,15 @@ class OperatorSettings:
     def _changes(self):
         """Return what has changed since the host gave the values, by dotted names."""
         return {name: value for name, value in self._described().items() if value != self._before.get(name)}
+
+
+def _typed(default, value):
+    """Return a value of the host as the type of the default: without a limit, it is None."""
+    if default is None and type(value) in (int, float) and value == 0:
+        return None
+    if isinstance(default, tuple) and isinstance(value, list):
+        return tuple(value)
+    return float(value) if isinstance(default, float) and type(value) is int else value
 
 
 def _selectors(value):
