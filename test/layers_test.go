@@ -141,7 +141,7 @@ func TestRootModuleIsFreeOfSigstore(t *testing.T) {
 // CONTRIBUTING.md.
 var reactorRooms = []string{
 	// pure
-	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "interests", "meters", "networks", "patches", "peers", "progression", "selectors", "dimensions", "signals", "stoppers", "tracing",
+	"backoffs", "nowait", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "interests", "meters", "networks", "patches", "peers", "progression", "selectors", "dimensions", "signals", "stoppers", "tracing",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews", "rights",
 	// the API server
 	"clients/wire", "clients", "leadership", "leadership/leadershiptest", "membership", "calls", "discovery", "posting", "watching", "sharing",

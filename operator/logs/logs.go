@@ -14,12 +14,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/internal/legible"
+	"github.com/kopf-wasm/kopf/reactor/nowait"
 )
 
 // Format is a format of log lines.
@@ -58,6 +60,9 @@ func NewWriter(w io.Writer, o Options) zerolog.LevelWriter {
 	prefix := o.Format != JSON
 	if o.Prefix != nil {
 		prefix = *o.Prefix
+	}
+	if file, ok := w.(*os.File); ok {
+		w = nowait.File(file)
 	}
 	return &lines{out: zerolog.SyncWriter(w), format: o.Format, prefix: prefix, refKey: o.RefKey}
 }

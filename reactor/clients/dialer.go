@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/reactor/clients/wire"
+	"github.com/kopf-wasm/kopf/reactor/nowait"
 )
 
 // connecting applies the options to new connections: the timeout, the proxies of the
@@ -26,7 +27,14 @@ func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config
 	}
 	switch dial := cfg.Dial; {
 	case dial == nil: // client-go's defaults have no timeout of ours, and notice dead servers after five minutes
-		cfg.Dial = wire.Noting((&net.Dialer{Timeout: cmp.Or(max(timeout, 0), 30*time.Second), KeepAliveConfig: keepAlive}).DialContext)
+		dialer := &net.Dialer{Timeout: cmp.Or(max(timeout, 0), 30*time.Second), KeepAliveConfig: keepAlive}
+		cfg.Dial = wire.Noting(func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return nowait.Conn(conn), nil
+		})
 	case timeout > 0:
 		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -11,6 +11,8 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kopf-wasm/kopf/reactor/nowait"
 )
 
 // DefaultTotal is the default of Limits.Total.
@@ -101,7 +103,7 @@ func (l listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: accepted, bounds: l.bounds, address: AddressOf(accepted.RemoteAddr().String())}
+		c := &conn{Conn: nowait.Conn(accepted), bounds: l.bounds, address: AddressOf(accepted.RemoteAddr().String())}
 		evicted, ok := l.bounds.admit(c)
 		for _, old := range evicted {
 			l.bounds.handshakes.close(old)
@@ -116,6 +118,9 @@ func (l listener) Accept() (net.Conn, error) {
 
 // abort closes a connection without waiting for its peer.
 func abort(c net.Conn) {
+	if own, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = own.NetConn()
+	}
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // the connection may be closed already
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"syscall"
+
+	"github.com/kopf-wasm/kopf/reactor/nowait"
 )
 
 // canProbe says whether sockets can be read without waiting.
@@ -17,7 +19,7 @@ const canProbe = true
 func (s *socket) readNow(p []byte) (n int, err error) {
 	failed := s.raw.Read(func(descriptor uintptr) bool {
 		for {
-			if n, err = syscall.Read(int(descriptor), p); !errors.Is(err, syscall.EINTR) {
+			if n, err = nowait.Read(descriptor, p); !errors.Is(err, syscall.EINTR) {
 				return true
 			}
 		}

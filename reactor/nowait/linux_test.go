@@ -1,0 +1,3 @@
+package nowait_test
+
+const hasOwnCalls = true

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package nowait_test
+
+const hasOwnCalls = false
