@@ -40,23 +40,35 @@ func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 		return false, nil
 	}
 	left, err := op.replace(ctx, before, after)
+	if err == nil {
+		err = op.adopt(context.WithoutCancel(ctx), after, fresh, old, left)
+	}
 	if err != nil {
 		for _, module := range fresh {
 			err = errors.Join(err, module.Close(context.WithoutCancel(ctx)))
 		}
 		return false, err
 	}
-	op.mu.Lock()
-	op.present, op.living = after, append(op.living, fresh...)
-	op.mu.Unlock()
 	for i := range after {
 		if after[i] != before[i] {
 			op.options.Log.Info().Str(loggers.Field, "kopf.reactor").Msg(fmt.Sprintf("%s is replaced by %s.", before[i].module.Name(), after[i].module.Digest()))
 		}
 	}
-	last := context.WithoutCancel(ctx)
-	op.closing.Go(func() { op.retire(last, left, old) }) // Waited for by Operator.Close.
 	return true, nil
+}
+
+// adopt notes that fresh modules have replaced old ones, which are closed later.
+//
+// Errors: ErrNotServing, if the operator was closed meanwhile. The caller closes the fresh modules then.
+func (op *Operator) adopt(ctx context.Context, after []loaded, fresh, old []*host.Module, left <-chan struct{}) error {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if op.closed {
+		return ErrNotServing
+	}
+	op.present, op.living = after, append(op.living, fresh...)
+	op.closing.Go(func() { op.retire(ctx, left, old) }) // Waited for by Operator.Close.
+	return nil
 }
 
 func (op *Operator) replace(ctx context.Context, before, after []loaded) (left <-chan struct{}, err error) {

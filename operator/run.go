@@ -38,6 +38,7 @@ type Operator struct {
 	mu      sync.Mutex // guards all below
 	present []loaded   // in their order
 	living  []*host.Module
+	closed  bool           // no module is added to living any more
 	closing sync.WaitGroup // counts the replaced modules that are being closed
 }
 
@@ -322,6 +323,9 @@ func (op *Operator) Modules() []*host.Module {
 // Close frees the modules of an operator that is not running.
 func (op *Operator) Close(ctx context.Context) error {
 	op.stop()
+	op.mu.Lock()
+	op.closed = true
+	op.mu.Unlock()
 	op.closing.Wait()
 	op.mu.Lock()
 	defer op.mu.Unlock()

@@ -1,0 +1,53 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/host"
+)
+
+// TestAReloadThatEndsAfterTheOperator: the operator is closed after the reactor has taken the new modules, and before the operator
+// has. Reload then has to close them itself, because nobody else does.
+func TestAReloadThatEndsAfterTheOperator(t *testing.T) {
+	wasm, err := base64.StdEncoding.DecodeString(talker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := "fn"
+	op, err := New(t.Context(), Options{
+		Modules: []string{"aa.wasm"}, Log: zerolog.Nop(), Host: host.Options{CacheDir: t.TempDir()},
+		Open: func(_ context.Context, name string) (string, []byte, error) {
+			return name, bytes.ReplaceAll(wasm, []byte(`"id":"fn"`), []byte(`"id":"`+id+`"`)), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id = "fm"
+	before := op.loaded()
+	after, err := loadAll(t.Context(), op.options.source(), op.options.Modules, op.options.Host, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := op.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := make(chan struct{})
+	close(left)
+	if err := op.adopt(t.Context(), after, without(after, before), without(before, after), left); !errors.Is(err, ErrNotServing) {
+		t.Errorf("the new modules are taken: %v", err)
+	}
+	op.closing.Wait()
+	if len(op.living) != 0 {
+		t.Errorf("%d modules are left", len(op.living))
+	}
+	if err := after[0].module.Close(t.Context()); err != nil { // as Reload does
+		t.Error(err)
+	}
+}
