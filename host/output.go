@@ -25,6 +25,13 @@ func NewOutputBucket(logLimit int) *OutputBucket {
 	return &OutputBucket{limiter: rate.NewLimiter(rate.Limit(logLimit), logLimit)}
 }
 
+// Change changes the limit. What is used of it stays used.
+func (b *OutputBucket) Change(logLimit int) {
+	setDefault(&logLimit, defaultLogLimit)
+	b.limiter.SetLimit(rate.Limit(logLimit))
+	b.limiter.SetBurst(logLimit)
+}
+
 // Dropped returns the number of dropped lines so far, including those of closed modules.
 func (b *OutputBucket) Dropped() int64 { return b.dropped.Load() }
 

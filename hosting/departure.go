@@ -99,6 +99,7 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 		p.log.Warn().Err(err).Msg("The declaration is invalid. The operator is removed, and its finalizers stay.")
 		return nil
 	}
+	t.limit(&o)
 	p.options.Namespaces, p.options.Limits = o.Namespaces, o.Limits
 	t.share.Change(o.Host.ComputeWeight, o.Host.ComputeRate) // also if this host has never run the operator
 	if selection, ok := o.Territory.(*places.Selection); ok {

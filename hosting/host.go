@@ -112,6 +112,7 @@ type Host struct {
 
 	mu      sync.Mutex // guards the fields below
 	tenants map[Key]*tenant
+	left    allowances      // of removed declarations
 	ctx     context.Context //nolint:containedctx // of Run; nil before it. See RATIONALE.md: "Which structs hold a context, and why?"
 	closed  bool
 }
@@ -134,7 +135,7 @@ func New(o Options) *Host {
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{
-		options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{},
+		options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}, left: allowances{},
 		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},
 	}
 }
@@ -151,6 +152,7 @@ func (h *Host) Declare(d Declaration) {
 		t = newTenant(h, d.Key)
 		h.tenants[d.Key] = t
 	}
+	t.rejoin()
 	t.declare(d)
 }
 
@@ -163,6 +165,7 @@ func (h *Host) Remove(key Key) {
 	h.dismissals.forget(key)
 	if t := h.tenants[key]; t != nil && !h.closed {
 		h.dismissals.gone(t.uid())
+		t.depart()
 		t.remove()
 	}
 }
@@ -218,6 +221,7 @@ func (h *Host) Run(ctx context.Context) error {
 			for _, t := range h.all() {
 				t.look(working)
 			}
+			h.expire()
 			continue
 		case <-led:
 			led = nil
@@ -256,6 +260,12 @@ func (h *Host) end(ctx context.Context) {
 	h.busy.Wait()
 }
 
+func (h *Host) expire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.left.expire()
+}
+
 func (h *Host) all() []*tenant {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -271,6 +281,7 @@ func (h *Host) forget(t *tenant) {
 	defer h.mu.Unlock()
 	if h.tenants[t.key] == t && t.isRemoved() {
 		delete(h.tenants, t.key)
+		t.depart()
 		if t.led {
 			h.options.Report(t.key, nil)
 		}

@@ -35,7 +35,7 @@ func TestChangesWithoutAnEnd(t *testing.T) {
 		if n, most := fetches.Load(), int64(attemptsAtOnce+seconds/attemptPause.Seconds()); n > most || n < most/2 {
 			t.Errorf("%d attempts, want at most %d", n, most)
 		}
-		x.has("a", api.Throttled, api.True, changeRate, "the declaration changes too often")
+		x.has("a", api.Throttled, api.True, changeRate, "the declaration changes or is replaced too often")
 		x.declared("a", 2, func(s *api.Spec) { s.Module = "good" })
 		time.Sleep(time.Minute)
 		x.has("a", api.Ready, api.True, "Serving", "")

@@ -209,7 +209,13 @@ const changeRate = "ChangeRate"
 
 // hurried reports that an attempt has to wait, because there were too many.
 func (r *reporter) hurried(d *Declaration) {
-	r.update(d, nil, finding{api.Throttled, api.True, changeRate, fmt.Sprintf("the declaration changes too often: more than %d attempts to start the operator follow each other with pauses of %v", attemptsAtOnce, attemptPause)})
+	findings := []finding{{api.Throttled, api.True, changeRate, fmt.Sprintf("the declaration changes or is replaced too often: more than %d attempts to start the operator follow each other with pauses of %v", attemptsAtOnce, attemptPause)}}
+	r.mu.Lock()
+	if r.status.Find(api.Ready) == nil { // it is new, and takes the place of another one
+		findings = append(findings, finding{api.Ready, api.False, "Loading", "the operator waits until it may be fetched and loaded"})
+	}
+	r.mu.Unlock()
+	r.update(d, nil, findings...)
 }
 
 // unhurried ends this report, if another attempt were possible at once.

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/time/rate"
 
-	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/journals"
 	"github.com/kopf-wasm/kopf/operator"
@@ -50,13 +48,14 @@ type tenant struct {
 	mu sync.Mutex // guards demand
 	demand
 
+	*allowance      // never changes
+	departed   bool // the lock of the host guards it: see depart
+
 	// Only the goroutine uses these fields.
 	led      bool // this host runs the operator, and reports about it
 	run      *run // nil: no operator
 	yielded  bool // as the host knows: see Host.end
 	attempts attempts
-	pace     *rate.Limiter // of the attempts
-	share    *host.Share   // of the processors, for all runs: a restart gives no new computing time
 }
 
 // demand is what the declaration and the host ask of a tenant.
@@ -124,11 +123,9 @@ type attempts struct {
 	timer    *time.Timer // kicks the tenant then; nil: none
 }
 
+// newTenant makes a tenant. The caller holds the lock of the host.
 func newTenant(h *Host, key Key) *tenant {
-	t := &tenant{
-		host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger(),
-		pace: rate.NewLimiter(rate.Every(attemptPause), attemptsAtOnce), share: host.NewShare(0, 0),
-	}
+	t := &tenant{host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger(), allowance: h.left.take(key)}
 	if output := h.options.Output; output != nil {
 		t.log = t.log.Output(zerolog.MultiLevelWriter(output, &t.journal))
 	}
@@ -406,7 +403,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	given := permissionOf(&o)
-	o.Host.Share = t.share
+	t.limit(&o)
 	if t.tracer != nil {
 		o.Tracer = t.tracer
 	}
@@ -421,6 +418,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 		return err
 	}
 	t.share.Change(o.Host.ComputeWeight, o.Host.ComputeRate)
+	t.output.Change(o.Host.LogLimit)
 	r.next = nil
 	t.halt()
 	r.op, r.began = op, time.Now()

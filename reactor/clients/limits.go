@@ -3,6 +3,7 @@ package clients
 import (
 	"cmp"
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
@@ -10,7 +11,17 @@ import (
 
 // Rate limits how often something may happen: Burst times at once, and then PerSecond
 // times a second. Zero fields take the values of a default.
-type Rate struct{ PerSecond, Burst int }
+type Rate struct {
+	PerSecond, Burst int
+
+	Bucket *Bucket // keeps what is used; nil: it begins full with each client
+}
+
+// Bucket keeps what is used of a rate, for clients that follow each other. The zero Bucket is full. It is safe for concurrent use.
+type Bucket struct {
+	mu      sync.Mutex    // guards limiter
+	limiter *rate.Limiter // nil: full
+}
 
 // Limits bound the requests of one client, regardless of what its guests do. Zero fields
 // are those of DefaultLimits.
@@ -29,11 +40,24 @@ var DefaultLimits = Limits{
 
 // Or replaces zero fields by those of other.
 func (r Rate) Or(other Rate) Rate {
-	return Rate{cmp.Or(r.PerSecond, other.PerSecond), cmp.Or(r.Burst, other.Burst)}
+	return Rate{cmp.Or(r.PerSecond, other.PerSecond), cmp.Or(r.Burst, other.Burst), cmp.Or(r.Bucket, other.Bucket)}
 }
 
-// Limiter makes a token bucket for the rate.
-func (r Rate) Limiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst) }
+// Limiter makes a token bucket for the rate, or changes the kept one to the rate.
+func (r Rate) Limiter() *rate.Limiter {
+	if r.Bucket == nil {
+		return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)
+	}
+	b := r.Bucket
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.limiter == nil {
+		b.limiter = rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)
+	}
+	b.limiter.SetLimit(rate.Limit(r.PerSecond))
+	b.limiter.SetBurst(r.Burst)
+	return b.limiter
+}
 
 // MaxWrites and MaxEvents limit concurrent patches and events, and so their connections. A
 // higher number does not make the API server faster, but increases the latency of all

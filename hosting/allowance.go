@@ -1,0 +1,98 @@
+package hosting
+
+import (
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// allowance is what a declaration has used of its rates. All runs of its operator have the same one: a restart gives nothing back.
+type allowance struct {
+	pace   *rate.Limiter // of the attempts
+	share  *host.Share   // of the processors
+	output *host.OutputBucket
+
+	requests, events, calls, egress clients.Bucket
+}
+
+func newAllowance() *allowance {
+	return &allowance{pace: rate.NewLimiter(rate.Every(attemptPause), attemptsAtOnce), share: host.NewShare(0, 0), output: host.NewOutputBucket(0)}
+}
+
+// limit lets an operator use the allowance.
+func (a *allowance) limit(o *operator.Options) {
+	o.Host.Share, o.Host.Output = a.share, a.output
+	o.Limits.Requests.Bucket, o.Limits.Events.Bucket = &a.requests, &a.events
+	o.Calls.Rate.Bucket, o.Calls.Egress.Bucket = &a.calls, &a.egress
+}
+
+// forgotten is the time after which a removed declaration has used nothing any more: longer than the usual rates need to fill up.
+const forgotten = 5 * time.Minute
+
+// allowances are those of the declarations that were removed a while ago, by namespaces. New declarations of the namespace take them
+// over. Otherwise an author who may have one declaration could replace it all the time, by one of any name, and would have no limits.
+// The lock of the host guards them.
+type allowances map[string][]*departed
+
+// departed is the allowance of a removed declaration. Its operator may still stop.
+type departed struct {
+	*allowance
+
+	key  Key
+	when time.Time
+}
+
+// take returns the allowance of a declaration that is new, or declared again.
+func (all allowances) take(key Key) *allowance {
+	known := all[key.Namespace]
+	if len(known) == 0 {
+		return newAllowance()
+	}
+	at := slices.IndexFunc(known, func(d *departed) bool { return d.key == key })
+	if at < 0 {
+		at = len(known) - 1
+	}
+	taken := known[at].allowance
+	all.keep(key.Namespace, slices.Delete(known, at, at+1))
+	return taken
+}
+
+// leave keeps the allowance of a removed declaration.
+func (all allowances) leave(key Key, a *allowance) {
+	all[key.Namespace] = append(all[key.Namespace], &departed{a, key, time.Now()})
+}
+
+// expire forgets old ones.
+func (all allowances) expire() {
+	for namespace, known := range all {
+		all.keep(namespace, slices.DeleteFunc(known, func(d *departed) bool { return time.Since(d.when) >= forgotten }))
+	}
+}
+
+func (all allowances) keep(namespace string, known []*departed) {
+	if all[namespace] = known; len(known) == 0 {
+		delete(all, namespace)
+	}
+}
+
+// depart keeps the allowance of the tenant for the next declarations, once. The caller holds the lock of the host.
+func (t *tenant) depart() {
+	if !t.departed {
+		t.departed = true
+		t.host.left.leave(t.key, t.allowance)
+	}
+}
+
+// rejoin takes the tenant's own allowance out of those for the next declarations, unless one of these has it: both share it then. The
+// caller holds the lock of the host.
+func (t *tenant) rejoin() {
+	if t.departed {
+		t.departed = false
+		t.host.left.keep(t.key.Namespace, slices.DeleteFunc(t.host.left[t.key.Namespace], func(d *departed) bool { return d.allowance == t.allowance }))
+	}
+}
