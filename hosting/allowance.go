@@ -80,19 +80,39 @@ func (all allowances) keep(namespace string, known []*departed) {
 	}
 }
 
-// depart keeps the allowance of the tenant for the next declarations, once. The caller holds the lock of the host.
+// maxStopping is how many operators of removed declarations of one namespace may still stop when a further one starts. They may take
+// minutes, in which they do what operators do.
+const maxStopping = 16
+
+// depart notes that the declaration of the tenant is removed. The caller holds the lock of the host.
 func (t *tenant) depart() {
 	if !t.departed {
 		t.departed = true
 		t.host.left.leave(t.key, t.allowance)
+		t.host.stopping[t.key.Namespace]++
 	}
 }
 
-// rejoin takes the tenant's own allowance out of those for the next declarations, unless one of these has it: both share it then. The
+// rejoin notes that the declaration is there again. If another declaration has taken over the allowance meanwhile, both share it. The
 // caller holds the lock of the host.
 func (t *tenant) rejoin() {
 	if t.departed {
 		t.departed = false
 		t.host.left.keep(t.key.Namespace, slices.DeleteFunc(t.host.left[t.key.Namespace], func(d *departed) bool { return d.allowance == t.allowance }))
+		t.host.stopped(t.key.Namespace)
 	}
+}
+
+// stopped notes that an operator less stops. The caller holds the lock.
+func (h *Host) stopped(namespace string) {
+	if h.stopping[namespace]--; h.stopping[namespace] == 0 {
+		delete(h.stopping, namespace)
+	}
+}
+
+// isCrowded reports whether too many operators of the namespace still stop for a further one.
+func (t *tenant) isCrowded() bool {
+	t.host.mu.Lock()
+	defer t.host.mu.Unlock()
+	return t.run == nil && t.host.stopping[t.key.Namespace] >= maxStopping
 }

@@ -82,3 +82,38 @@ func TestReplacedDeclarationsGetNoNewRates(t *testing.T) {
 		}
 	})
 }
+
+// TestFewRemovedOperatorsStop: operators that take long to stop do not pile up while their author replaces the declaration. Further ones
+// wait; those of other namespaces do not.
+func TestFewRemovedOperatorsStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.setUp = func(f *fake) { f.lingering = 10 * time.Minute }
+		replace := func(i int) {
+			x.declared(fmt.Sprint("a", i), 1, nil)
+			time.Sleep(3 * time.Second)
+			x.Remove(key(fmt.Sprint("a", i)))
+		}
+		for i := range 100 {
+			replace(i)
+		}
+		if n := len(x.all()); n > maxStopping {
+			t.Errorf("%d operators run at the same time", n)
+		}
+		x.declared("last", 1, nil)
+		x.has("last", api.Throttled, api.True, changeRate, "16 operators of removed declarations of the namespace still stop")
+		x.has("last", api.Ready, api.False, "Loading", "")
+		other := Declaration{Key: Key{Kind: api.Namespaced, Namespace: "other", Name: "a"}, UID: "u", Generation: 1, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}}
+		x.Declare(other)
+		synctest.Wait()
+		if s := x.Status(other.Key); !s.Is(api.Ready) {
+			t.Errorf("another namespace waits: %+v", s)
+		}
+		time.Sleep(11 * time.Minute)
+		x.has("last", api.Ready, api.True, "Serving", "")
+		x.has("last", api.Throttled, api.False, "None", "")
+		if len(x.stopping) != 0 {
+			t.Errorf("still counted: %v", x.stopping)
+		}
+	})
+}

@@ -110,11 +110,12 @@ type Host struct {
 	workers sync.WaitGroup // counts the goroutines of all tenants
 	busy    sync.WaitGroup // counts the tenants that may still work on objects or on what the leader writes, while the host ends
 
-	mu      sync.Mutex // guards the fields below
-	tenants map[Key]*tenant
-	left    allowances      // of removed declarations
-	ctx     context.Context //nolint:containedctx // of Run; nil before it. See RATIONALE.md: "Which structs hold a context, and why?"
-	closed  bool
+	mu       sync.Mutex // guards the fields below
+	tenants  map[Key]*tenant
+	left     allowances      // of removed declarations
+	stopping map[string]int  // operators of removed declarations, by namespaces
+	ctx      context.Context //nolint:containedctx // of Run; nil before it. See RATIONALE.md: "Which structs hold a context, and why?"
+	closed   bool
 }
 
 // New creates a host. Its operators run while Run does.
@@ -135,7 +136,7 @@ func New(o Options) *Host {
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{
-		options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}, left: allowances{},
+		options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{},
 		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},
 	}
 }
@@ -281,7 +282,8 @@ func (h *Host) forget(t *tenant) {
 	defer h.mu.Unlock()
 	if h.tenants[t.key] == t && t.isRemoved() {
 		delete(h.tenants, t.key)
-		t.depart()
+		t.depart() // unless Remove has
+		h.stopped(t.key.Namespace)
 		if t.led {
 			h.options.Report(t.key, nil)
 		}

@@ -208,8 +208,8 @@ func (r *reporter) suspended(d *Declaration) {
 const changeRate = "ChangeRate"
 
 // hurried reports that an attempt has to wait, because there were too many.
-func (r *reporter) hurried(d *Declaration) {
-	findings := []finding{{api.Throttled, api.True, changeRate, fmt.Sprintf("the declaration changes or is replaced too often: more than %d attempts to start the operator follow each other with pauses of %v", attemptsAtOnce, attemptPause)}}
+func (r *reporter) hurried(d *Declaration, because string) {
+	findings := []finding{{api.Throttled, api.True, changeRate, because}}
 	r.mu.Lock()
 	if r.status.Find(api.Ready) == nil { // it is new, and takes the place of another one
 		findings = append(findings, finding{api.Ready, api.False, "Loading", "the operator waits until it may be fetched and loaded"})

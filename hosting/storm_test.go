@@ -86,7 +86,9 @@ func storm(t *testing.T, seed uint64) {
 			return f.options.Admission.Tenancy.Permit(t.Context(), nil)
 		}
 	}
-	x.options.release = func(context.Context, finalizers.Options) releaser { return &cluster{seen: seen{runs: func() bool { return false }}} }
+	x.options.release = func(context.Context, finalizers.Options) releaser {
+		return &cluster{seen: seen{runs: func() bool { return false }}}
+	}
 	const names = 4
 	var authors sync.WaitGroup
 	for i := range names {

@@ -309,14 +309,21 @@ func (t *tenant) continues(d *Declaration) {
 func (t *tenant) attemptInTurn(ctx, step context.Context, d *Declaration) {
 	switch {
 	case t.attempts.mustWait(time.Now()):
+	case t.isCrowded():
+		t.again(d, fmt.Sprintf("the declaration is replaced too often: %d operators of removed declarations of the namespace still stop", maxStopping))
 	case !t.pace.Allow():
-		t.stopTimer()
-		t.attempts.timer = time.AfterFunc(attemptPause, t.kick)
-		t.report.hurried(d)
+		t.again(d, fmt.Sprintf("the declaration changes or is replaced too often: more than %d attempts to start the operator follow each other with pauses of %v", attemptsAtOnce, attemptPause))
 	default:
 		t.report.unhurried(d, t.pace.Tokens())
 		t.attempt(ctx, step, d)
 	}
+}
+
+// again plans the next attempt, because this one has to wait.
+func (t *tenant) again(d *Declaration, because string) {
+	t.stopTimer()
+	t.attempts.timer = time.AfterFunc(attemptPause, t.kick)
+	t.report.hurried(d, because)
 }
 
 // attempt loads the declared operator, and lets it take the place of the one that runs.
