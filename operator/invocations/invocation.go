@@ -197,7 +197,7 @@ func (c *call) takePatch(ctx context.Context, result *Result) error {
 	if err != nil {
 		return err
 	}
-	after, err := c.cause.Patch.Transformed(ctx, before)
+	after, err := c.cause.Patch.Transformed(ctx, before, nil)
 	if err != nil {
 		result.Error = &Failure{Kind: "transformation", Message: err.Error()}
 		return nil

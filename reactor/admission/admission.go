@@ -274,7 +274,7 @@ func patchOf(ctx context.Context, c *handling.Cause) ([]patches.Operation, error
 		}
 	})
 	if err == nil && len(c.Patch.Transformations) > 0 {
-		wanted, err = c.Patch.Transformed(ctx, wanted)
+		wanted, err = c.Patch.Transformed(ctx, wanted, c.Work)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the patch of the handlers: %w", err)

@@ -199,7 +199,7 @@ func TestTransformationsKeepTheirTask(t *testing.T) {
 	if guest.Alive != 1 {
 		t.Fatalf("%d tasks are alive, want 1", guest.Alive)
 	}
-	edited, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body)
+	edited, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body, nil)
 	if err != nil || edited["edited"] != true || s.cause.Body["edited"] != nil {
 		t.Errorf("edited %v, body %v, %v", edited, s.cause.Body, err)
 	}

@@ -137,10 +137,10 @@ func TestTransformedBodiesCount(t *testing.T) {
 	if _, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn"}`), s.cause, fresh(0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body); err != nil {
+	if _, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body); !errors.Is(err, accounts.ErrLimit) || !errors.Is(err, patching.ErrTransformation) {
+	if _, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body, nil); !errors.Is(err, accounts.ErrLimit) || !errors.Is(err, patching.ErrTransformation) {
 		t.Errorf("the second one: %v", err)
 	}
 	s.cause.Patch.Release(t.Context(), 0)

@@ -77,9 +77,9 @@ func (p *Patch) Add(t Transformation) { p.Transformations = append(p.Transformat
 // Empty reports whether the patch changes nothing.
 func (p *Patch) Empty() bool { return p.Merge.IsEmpty() && len(p.Transformations) == 0 }
 
-// Transformed applies the transformations to a copy of a body.
-func (p *Patch) Transformed(ctx context.Context, body dicts.Object) (dicts.Object, error) {
-	result := dicts.CloneObject(body)
+// Transformed applies the transformations to a copy of a body. Work counts the copying; nil: it counts nowhere.
+func (p *Patch) Transformed(ctx context.Context, body dicts.Object, work Work) (result dicts.Object, err error) {
+	work.do(ctx, unknown, func() { result = dicts.CloneObject(body) })
 	for _, transform := range p.Transformations {
 		next, err := transform.Edit(ctx, result, p.chargeReturned)
 		if err != nil {
@@ -115,10 +115,22 @@ func releaseTasks(ctx context.Context, transformations []Transformation) {
 // Work runs a function that only computes, for texts of a size, in the computing time of the operator.
 type Work func(ctx context.Context, size int, do func())
 
+func (w Work) do(ctx context.Context, size int, do func()) {
+	if w == nil {
+		do()
+		return
+	}
+	w(ctx, size, do)
+}
+
+// unknown is the size of a body whose text is not there, in bytes: it counts, whatever it is.
+const unknown = 1 << 20
+
 // ByTask returns the transformation that runs the functions of a task. The account counts its results.
 func ByTask(task guests.Task, account *accounts.Account, work Work) Transformation {
 	edit := func(ctx context.Context, body dicts.Object, charge Charge) (result dicts.Object, err error) {
-		raw, err := json.Marshal(body)
+		var raw []byte
+		work(ctx, unknown, func() { raw, err = json.Marshal(body) })
 		if err != nil {
 			return nil, err
 		}

@@ -44,17 +44,11 @@ type Target struct {
 	Raw      []byte
 	Body     dicts.Object // the parts of the body that the host reads
 	Log      loggers.Logger
-	Work     Work // of comparing bodies; nil: it counts nowhere
+	Work     Work // of decoding, encoding and comparing bodies; nil: it counts nowhere
 }
 
 // compute runs a function that only computes, for the text of the body.
-func (t *Target) compute(ctx context.Context, do func()) {
-	if t.Work == nil {
-		do()
-		return
-	}
-	t.Work(ctx, len(t.Raw), do)
-}
+func (t *Target) compute(ctx context.Context, do func()) { t.Work.do(ctx, len(t.Raw), do) }
 
 // Written is the result of a patch.
 type Written struct {
@@ -104,7 +98,7 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	}
 	memory := answers.Get().(*[]byte)
 	defer answers.Put(memory)
-	one := &writing{client: w.Client, guard: w.Guard, Target: t, merged: p.Merge.Object(), hooks: hooks, memory: *memory}
+	one := &writing{client: w.Client, guard: w.Guard, Target: t, merged: p.Merge.Object(), charged: p.returned.Size(), hooks: hooks, memory: *memory}
 	remaining, err := one.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound || errors.Is(err, errAnother) {
 		t.Log.Debug("Patching was skipped: the object does not exist anymore.")
@@ -144,15 +138,16 @@ const usualAnswer = 16 << 10
 // merge into the status, transform the body, transform the status.
 type writing struct {
 	Target
-	client *clients.Client
-	guard  Guard        // nil: the versions of merge patches do not matter
-	merged dicts.Object // all fields to merge
-	answer []byte       // the last response; nil: no request yet
-	result dicts.Object // the metadata and the merged fields of the response; nil if it is confirmed
-	latest string       // the version of a confirmed response
-	reread string       // the version as it was read after a conflict; empty: no conflict
-	hooks  clients.Hooks
-	memory []byte // for the first response
+	client  *clients.Client
+	guard   Guard        // nil: the versions of merge patches do not matter
+	merged  dicts.Object // all fields to merge
+	charged int          // bytes that handlers have returned
+	answer  []byte       // the last response; nil: no request yet
+	result  dicts.Object // the metadata and the merged fields of the response; nil if it is confirmed
+	latest  string       // the version of a confirmed response
+	reread  string       // the version as it was read after a conflict; empty: no conflict
+	hooks   clients.Hooks
+	memory  []byte // for the first response
 }
 
 // write returns the transformations that lost against newer changes.
@@ -167,11 +162,11 @@ func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error)
 	if len(p.Transformations) == 0 {
 		return nil, nil
 	}
-	fresh, err := w.fresh(p)
+	fresh, err := w.fresh(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := p.Transformed(ctx, fresh)
+	wanted, err := p.Transformed(ctx, fresh, w.Work)
 	if err != nil {
 		return nil, err
 	}
@@ -185,22 +180,19 @@ func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error)
 		subresource string
 		operations  []patches.Operation
 	}{{"", bodyOps}, {"status", statusOps}} {
-		lost, err := w.transform(ctx, part.subresource, fresh, part.operations)
+		lost, err := w.transform(ctx, part.subresource, part.operations)
 		if err != nil {
 			return nil, err
 		}
 		if lost {
 			return p.Transformations, nil
 		}
-		if fresh, err = w.fresh(p); err != nil {
-			return nil, err
-		}
 	}
 	return nil, nil
 }
 
 // fresh returns the last known object. Functions of guests get the whole object.
-func (w *writing) fresh(p *Patch) (dicts.Object, error) {
+func (w *writing) fresh(ctx context.Context, p *Patch) (object dicts.Object, err error) {
 	raw := w.answer
 	switch {
 	case raw != nil:
@@ -209,7 +201,8 @@ func (w *writing) fresh(p *Patch) (dicts.Object, error) {
 	default:
 		return w.Body, nil
 	}
-	return dicts.DecodeObject(raw)
+	w.Work.do(ctx, len(raw), func() { object, err = dicts.DecodeObject(raw) })
+	return object, err
 }
 
 func (w *writing) hasStatus() bool { return slices.Contains(w.Resource.Subresources, "status") }
@@ -242,7 +235,9 @@ func (w *writing) merge(ctx context.Context, subresource string, whole *stores.P
 		what = subresource
 	}
 	for attempt := 1; ; attempt++ {
-		payload, err := whole.Encode(w.versioned(part))
+		var payload []byte
+		var err error
+		w.Work.do(ctx, w.charged, func() { payload, err = whole.Encode(w.versioned(part)) })
 		if err != nil {
 			return err
 		}
@@ -261,7 +256,7 @@ func (w *writing) merge(ctx context.Context, subresource string, whole *stores.P
 
 // transform applies operations if the object has not changed since they were made.
 // Otherwise it drops them: a newer event will arrive.
-func (w *writing) transform(ctx context.Context, subresource string, fresh dicts.Object, operations []patches.Operation) (lost bool, err error) {
+func (w *writing) transform(ctx context.Context, subresource string, operations []patches.Operation) (lost bool, err error) {
 	if len(operations) == 0 {
 		return false, nil
 	}
@@ -269,9 +264,8 @@ func (w *writing) transform(ctx context.Context, subresource string, fresh dicts
 	if subresource != "" {
 		what = subresource
 	}
-	version := dicts.LookupString(fresh, "metadata", "resourceVersion")
 	var payload []byte
-	w.compute(ctx, func() { payload, err = json.Marshal(patches.WithTest(version, operations)) })
+	w.compute(ctx, func() { payload, err = json.Marshal(patches.WithTest(w.known(), operations)) })
 	if err != nil {
 		return false, err
 	}
@@ -356,11 +350,12 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 		return err
 	}
 	w.answer, w.memory, w.result, w.reread = data, nil, nil, "" // the result refers to the memory
-	latest, confirmed := patches.Confirmed(w.merged, data)
-	if w.latest = latest; confirmed {
-		return nil
-	}
-	w.result, err = dicts.DecodeParts(data, w.concerned)
+	w.Work.do(ctx, len(data), func() {
+		latest, confirmed := patches.Confirmed(w.merged, data)
+		if w.latest = latest; !confirmed {
+			w.result, err = dicts.DecodeParts(data, w.concerned)
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("the answer to a patch: %w", err)
 	}

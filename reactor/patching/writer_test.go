@@ -14,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -53,10 +54,28 @@ func TestComparingCounts(t *testing.T) {
 	if _, err := w.Write(t.Context(), target, p, clients.Hooks{}); err != nil || sent != clients.JSONPatch {
 		t.Fatalf("sent %q, %v", sent, err)
 	}
-	if counted != 2 {
-		t.Errorf("%d pieces of work count, want 2", counted)
+	if counted != 4 { // to copy the body, to compare it, to encode the patch, and to decode the answer
+		t.Errorf("%d pieces of work count, want 4", counted)
+	}
+	counted, sent = 0, ""
+	p = patching.New(nil)
+	for range 2 {
+		p.Add(patching.ByTask(unchanging{}, nil, target.Work))
+	}
+	if _, err := w.Write(t.Context(), target, p, clients.Hooks{}); err != nil || sent != "" {
+		t.Fatalf("sent %q, %v", sent, err)
+	}
+	if counted != 7 { // to decode the whole body, to copy it, to encode it and decode the result for each, and to compare them
+		t.Errorf("%d pieces of work count with functions of guests, want 7", counted)
 	}
 }
+
+// unchanging is a task whose functions change nothing.
+type unchanging struct{ guests.Task }
+
+func (unchanging) Transform(_ context.Context, body []byte) ([]byte, error) { return body, nil }
+
+func (unchanging) Release(context.Context) {}
 
 // TestManyInconsistencies: a patch of which the server drops everything has a short warning, and comparing counts.
 func TestManyInconsistencies(t *testing.T) {
@@ -80,7 +99,7 @@ func TestManyInconsistencies(t *testing.T) {
 	p.Merge.Merge(dicts.Object{"status": fields})
 	w := &patching.Writer{Client: client}
 	written, err := w.Write(t.Context(), target, p, clients.Hooks{})
-	if err != nil || !written.Dropped || counted != 1 {
+	if err != nil || !written.Dropped || counted != 3 { // to encode the patch, to decode the answer, and to compare them
 		t.Errorf("%+v, %d pieces of work, %v", written, counted, err)
 	}
 	if n := strings.Count(output.String(), "field"); n != 100 {
