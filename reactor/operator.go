@@ -228,11 +228,12 @@ func New(o Options) (*Operator, error) {
 }
 
 // newAccount makes the account of the memory that is kept for handlers. If it refuses
-// memory, the handler fails, and the operator logs a warning from time to time.
+// memory, the handler fails, and the operator logs a warning from time to time. The account must not refer to the operator:
+// see accounts.Account.Refused.
 func (op *Operator) newAccount() *accounts.Account {
-	account := accounts.New(op.Held)
+	account, plain := accounts.New(op.Held), op.Log
 	account.Refused = func(err error) {
-		log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger() // rarely needed, and half a kilobyte
+		log := plain.With().Str(loggers.Field, "kopf.reactor").Logger() // rarely needed, and half a kilobyte
 		log.Warn().Err(err).Msg("a limit of memory for handlers is reached")
 	}
 	return account

@@ -158,7 +158,8 @@ type Account struct {
 	process *process // of Reviews
 
 	// Refused is called with the error of a refusal, at most once per minute for each kind.
-	// It must be set before the account is used. It may be nil.
+	// It must be set before the account is used. It may be nil. It must not refer to owners of leases: these would never be
+	// freed.
 	Refused func(error)
 }
 
