@@ -25,14 +25,14 @@ func TestOperatorsAreFreed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	op.memories.Base = memos.New(nil, op.account)
 	indices := indexing.New([]string{"fn"}, op.account)
 	if err := indices.Get("fn").Replace("uid", indexing.Pairs{"key": []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
-	memo := memos.New(nil, op.account)
-	op.generations.Present().Services.Indices, op.memories.Base = indices, memo
+	op.generations.Present().Services.Indices = indices
 	index, account, owner := weak.Make(indices), op.account, weak.Make(op)
-	op, indices, memo = nil, nil, nil
+	op, indices = nil, nil
 	for range 100 {
 		runtime.GC()
 		if owner.Value() == nil && index.Value() == nil && account.Usage()[accounts.Indices].Used == 0 {
