@@ -39,7 +39,7 @@ func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
 		result, err = p.call(inside, t, o)
 	})
 	switch {
-	case errors.Is(limited, simulation.ErrLeft):
+	case errors.Is(limited, simulation.ErrLeft) || errors.Is(limited, simulation.ErrEnd):
 		return nil, fmt.Errorf("%w: %s waits for something that never happens", ErrTimeout, o.Handler)
 	case limited != nil:
 		return nil, p.timeout(o.Handler)

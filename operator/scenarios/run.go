@@ -110,9 +110,12 @@ func (x *Runner) Run(ctx context.Context, f *File, s *Scenario, handlers []strin
 	switch {
 	case errors.Is(err, simulation.ErrLeft) && r.finished.Load():
 		// The scenario no longer needs these goroutines.
-	case errors.Is(err, simulation.ErrLimit):
+	case errors.Is(err, simulation.ErrLimit) || errors.Is(err, simulation.ErrEnd):
 		// The goroutines of the scenario still run, so its outcome must not be read.
-		out.Error = fmt.Sprintf("%s: %v: handlers compute for long, or something waits for what never happens (--timeout TIME waits longer)", *r.place.Load(), err)
+		out.Error = fmt.Sprintf("%s: %v", *r.place.Load(), err)
+		if errors.Is(err, simulation.ErrLimit) {
+			out.Error += ": handlers compute for long, or something waits for what never happens (--timeout TIME waits longer)"
+		}
 		out.Stuck, out.Took = true, time.Since(began)
 		return out
 	case err != nil:

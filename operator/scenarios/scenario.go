@@ -17,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/operator/deployment"
 	"github.com/kopf-wasm/kopf/operator/documents"
+	"github.com/kopf-wasm/kopf/operator/simulation"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -315,6 +316,9 @@ func (s *Scenario) readTimes(fields map[string]documents.Node) error {
 	}
 	if s.Begin.Year() <= 2000 {
 		return node.Errorf("%s: the time must be after the year 2000", text)
+	}
+	if !s.Begin.Before(simulation.End) {
+		return node.Errorf("%s: the time must be before the year %d", text, simulation.End.Year())
 	}
 	return nil
 }

@@ -191,6 +191,7 @@ func TestMistakesInFilesHavePlaces(t *testing.T) {
 		{"a call", "scenarios:\n- name: x\n  steps:\n  - expect: {calls: [{handlr: x}]}", `:4:23: unknown key "handlr": did you mean handler?`},
 		{"a time span", "scenarios:\n- name: x\n  steps:\n  - advance: a week", `:4:14: "a week" is not a time span: write 90s, 15m, 12h or 7d`},
 		{"a time", "scenarios:\n- name: x\n  now: today\n  steps: []", `:3:8: "today" is not a time: write 2026-01-01T00:00:00Z`},
+		{"a time of another age", "scenarios:\n- name: x\n  now: 9999-12-31T23:59:59Z\n  steps: []", `:3:8: 9999-12-31T23:59:59Z: the time must be before the year 2200`},
 		{"a name twice", "scenarios:\n- {name: x, steps: []}\n- {name: x, steps: []}", `:3:3: a second scenario "x": the first one is in line 2`},
 		{"no steps", "scenarios:\n- name: x", `:2:3: the scenario "x" has no steps`},
 		{"an object", "scenarios:\n- name: x\n  steps:\n  - apply: {kind: X}", `:4:12: an object without apiVersion`},

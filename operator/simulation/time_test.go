@@ -38,10 +38,26 @@ func TestSimulationsThatNeverEnd(t *testing.T) {
 	}); !errors.Is(err, ErrLimit) {
 		t.Errorf("error = %v", err)
 	}
-	if err := Run(time.Now(), time.Minute, func(*Time) { <-make(chan struct{}) }); !errors.Is(err, ErrLeft) {
-		t.Errorf("error = %v", err)
-	}
 	if err := Run(time.Now(), time.Minute, func(*Time) { go func() { <-make(chan struct{}) }() }); !errors.Is(err, ErrLeft) {
 		t.Errorf("error = %v", err)
+	}
+}
+
+// TestTheClockEnds: whatever waits for centuries ends the simulation, and not the process.
+func TestTheClockEnds(t *testing.T) {
+	for _, work := range []func(){
+		func() { time.Sleep(100_000 * 24 * time.Hour); time.Sleep(time.Hour) },
+		func() {
+			for range 1000 {
+				time.Sleep(365 * 24 * time.Hour)
+			}
+		},
+		func() { time.Sleep(1<<63 - 1); time.Sleep(1<<63 - 1) },
+		func() { <-make(chan struct{}) },
+	} {
+		err := Run(time.Now(), time.Minute, func(*Time) { work() })
+		if !errors.Is(err, ErrEnd) {
+			t.Errorf("error = %v", err)
+		}
 	}
 }
