@@ -51,7 +51,8 @@ func (r *Recorder) Border() *crossings.Border {
 }
 
 // see records a message. Calls that begin when the recording is full are left out; those that
-// have begun are recorded to their end, unless the recording takes twice its limit.
+// have begun are recorded to their end, unless the recording takes twice its limit. Nothing is recorded any more when there are too
+// many secrets.
 func (r *Recorder) see(c crossings.Crossing) {
 	kind, m := encode(c.What)
 	r.redaction.learn(&m)
@@ -71,7 +72,7 @@ func (r *Recorder) see(c crossings.Crossing) {
 	if !r.begun[c.Call] {
 		return
 	}
-	if r.size >= 2*r.limit {
+	if r.size >= 2*r.limit || r.redaction.isFull() {
 		r.full = true
 		return
 	}

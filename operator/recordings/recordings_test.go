@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/operator/crossings"
 	"github.com/kopf-wasm/kopf/operator/guesttest"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
@@ -254,4 +256,36 @@ func FuzzRead(f *testing.F) {
 			_, _ = r.Run(context.Background()) // must not panic
 		}
 	})
+}
+
+// TestManySecrets: a guest that sends a new secret with each request does not fill the memory, and is not recorded any more when there
+// are too many: nobody could hide them.
+func TestManySecrets(t *testing.T) {
+	var out bytes.Buffer
+	r, err := NewRecorder(&out, Header{}, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	see := r.Border().See
+	see(crossings.Crossing{Call: 1, What: crossings.Start{Invocation: &abi.Invocation{}}})
+	values := make([]string, 2*maxSecrets)
+	for i := range values {
+		values[i] = fmt.Sprintf("Bearer token%07d", i)
+	}
+	request := func(values ...string) {
+		see(crossings.Crossing{Call: 1, What: crossings.Request{Call: &abi.Call{Headers: map[string][]string{"Authorization": values}}}})
+	}
+	request(values[:maxSecrets]...)
+	request(values[0])
+	if n := len(r.redaction.names()); n != maxSecrets || r.full {
+		t.Errorf("%d secrets, full: %v", n, r.full)
+	}
+	request(values[maxSecrets:]...)
+	request(strings.Repeat("x", maxSecretSize))
+	if n := len(r.redaction.names()); n != maxSecrets || !r.full {
+		t.Errorf("%d secrets, full: %v", n, r.full)
+	}
+	if err := r.Close(); err != nil || strings.Contains(out.String(), "token0") || r.messages != 3 {
+		t.Errorf("%d messages, %v", r.messages, err)
+	}
 }

@@ -21,12 +21,22 @@ const leastSecret = 6
 type redaction struct {
 	mu       sync.Mutex // guards the fields below
 	secrets  map[string]string
+	size     int                // of their values, in bytes
+	last     map[string]int     // the last number of a name
+	known    map[[2]string]bool // names and values
+	full     bool               // there are secrets that are not known
 	replacer *strings.Replacer
 }
 
+// Bounds of the secrets of a recording: guests choose how many headers with secrets they send.
+const (
+	maxSecrets    = 10_000
+	maxSecretSize = 16 << 20 // of all together, in bytes
+)
+
 // newRedaction replaces the values of some secrets by name.
 func newRedaction(secrets map[string]string) *redaction {
-	r := &redaction{secrets: map[string]string{}}
+	r := &redaction{secrets: map[string]string{}, last: map[string]int{}, known: map[[2]string]bool{}}
 	for name, value := range secrets {
 		r.add(name, value)
 	}
@@ -81,17 +91,28 @@ func (r *redaction) add(name, value string) {
 		}
 		return c
 	}, name)
-	free := name
-	for number := 2; ; number++ {
-		switch known, taken := r.secrets[free]; {
-		case !taken:
-			r.secrets[free], r.replacer = value, nil
-			return
-		case known == value:
-			return
-		}
-		free = fmt.Sprintf("%s#%d", name, number)
+	if r.known[[2]string{name, value}] {
+		return
 	}
+	if len(r.secrets) >= maxSecrets || r.size+len(value) > maxSecretSize {
+		r.full = true
+		return
+	}
+	free := name
+	for _, taken := r.secrets[free]; taken; _, taken = r.secrets[free] {
+		r.last[name] = max(r.last[name], 1) + 1
+		free = fmt.Sprintf("%s#%d", name, r.last[name])
+	}
+	r.secrets[free], r.replacer = value, nil
+	r.known[[2]string{name, value}] = true
+	r.size += len(value)
+}
+
+// isFull reports whether there are secrets that it does not know, so that nothing more may be written.
+func (r *redaction) isFull() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.full
 }
 
 // names lists the secrets.
