@@ -3,7 +3,9 @@ package objects
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,23 +50,29 @@ type survey struct {
 	requests   *apiserver.Client
 	namespaced map[schema.GroupVersionResource]bool
 	known      map[schema.GroupVersion]bool // that were discovered
-	existing   []unstructured.Unstructured  // namespaces; nil: not listed yet
+	existing   map[string]labels.Set        // of namespaces; nil: not listed yet
 }
 
 func (s *survey) watches(ctx context.Context, places []place) ([]installation.Watch, error) {
 	var all []installation.Watch
 	for _, p := range places {
-		list, err := p.of(s.client).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("the resource %s.%s: %w", p.kind.Plural(), api.Group, err)
-		}
-		for i := range list.Items {
-			key := keyOf(p.kind, &list.Items[i])
-			watches, err := s.of(ctx, key, &list.Items[i])
+		var failed error // the first error of an object
+		_, err := apiserver.List(ctx, p.of(s.client), func(o *unstructured.Unstructured) {
+			if failed != nil {
+				return
+			}
+			key := keyOf(p.kind, o)
+			watches, err := s.of(ctx, key, o)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", key, err)
+				failed = fmt.Errorf("%s: %w", key, err)
 			}
 			all = append(all, watches...)
+		})
+		if failed == nil && err != nil {
+			failed = fmt.Errorf("the resource %s.%s: %w", p.kind.Plural(), api.Group, err)
+		}
+		if failed != nil {
+			return nil, failed
 		}
 	}
 	return all, nil
@@ -136,16 +144,19 @@ func (s *survey) served(ctx context.Context, o *api.Operator) ([]string, error) 
 		}
 	}
 	if s.existing == nil {
-		list, err := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).List(ctx, metav1.ListOptions{})
+		existing := map[string]labels.Set{}
+		_, err := apiserver.List(ctx, s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}), func(o *unstructured.Unstructured) {
+			existing[o.GetName()] = o.GetLabels()
+		})
 		if err != nil {
 			return nil, fmt.Errorf("the namespaces: %w", err)
 		}
-		s.existing = list.Items
+		s.existing = existing
 	}
 	patterns := selectors.ParseNamespaces(o.Spec.Scope.Namespaces)
 	names := []string{}
-	for i := range s.existing {
-		name, set := s.existing[i].GetName(), labels.Set(s.existing[i].GetLabels())
+	for _, name := range slices.Sorted(maps.Keys(s.existing)) {
+		set := s.existing[name]
 		if (len(patterns) == 0 || patterns.Match(name)) && selector.Matches(set) {
 			names = append(names, name)
 		}

@@ -39,6 +39,9 @@ func TestRolesOfWatches(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if !strings.HasSuffix(r.URL.Path, "/subjectaccessreviews") {
+			if limit := r.URL.Query().Get("limit"); strings.Contains(answers[r.URL.Path], `"kind":"List"`) && limit != "10" {
+				t.Errorf("%s: a page of %q objects, of which authors choose the size", r.URL.Path, limit)
+			}
 			io.WriteString(w, answers[r.URL.Path])
 			return
 		}
