@@ -351,6 +351,15 @@ func TestAuthorsMustBeAllowedToImpersonate(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	crowded := named(object("tenant"), "crowded")
+	annotations := map[string]string{}
+	for i := range 300 {
+		annotations[fmt.Sprint("a", i)] = ""
+	}
+	crowded.SetAnnotations(annotations)
+	if _, err := entitled.Create(t.Context(), crowded, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "owner references and managers of fields: at most 200 are possible") {
+		t.Errorf("300 annotations: %v", err)
+	}
 }
 
 // TestHostsWithoutRights: the error names what is missing, and the command that adds it.
