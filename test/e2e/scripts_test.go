@@ -100,6 +100,27 @@ func TestInspectOfScript(t *testing.T) {
 	}
 }
 
+// TestScriptLogsHalfACharacter: a text that a script has cut in the middle of a character is logged, and no error.
+func TestScriptLogsHalfACharacter(t *testing.T) {
+	t.Parallel()
+	path := script(t, `kopf.on.create("kopfexamples", function cut({ logger, name }) {
+  const half = (name + "😀").slice(0, 3);
+  logger.info("logged", half);
+  console.log("shown", half);
+  print("printed", half);
+});`)
+	object := filepath.Join(t.TempDir(), "obj.yaml")
+	if err := os.WriteFile(object, []byte("apiVersion: kopf.dev/v1\nkind: KopfExample\nmetadata: {name: ab}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := kopf(t, nil, "invoke", "--engine", engine(t), path, "cut", object)
+	for _, want := range []string{"logged ab\ufffd", "shown ab\ufffd", "printed ab\ufffd"} {
+		if got.code != 0 || !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("exit code %d, no %q in:\n%s%s", got.code, want, got.stdout, got.stderr)
+		}
+	}
+}
+
 // TestScriptIsRefused: what is wrong when a script is loaded, with its place.
 func TestScriptIsRefused(t *testing.T) {
 	t.Parallel()

@@ -10,13 +10,16 @@ function shown(value) {
   return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
 }
 
+// A text that a script has cut may end with half of a character, which no text of the host can have.
+const line = (values) => values.map(shown).join(" ").toWellFormed();
+
 // Logger writes to the log of the object.
 export class Logger {
   #task;
 
   constructor(task) { this.#task = task; }
 
-  log(level, ...values) { host.log(this.#task ?? number(), level, values.map(shown).join(" ")); }
+  log(level, ...values) { host.log(this.#task ?? number(), level, line(values)); }
   debug(...values) { this.log(10, ...values); }
   info(...values) { this.log(20, ...values); }
   warning(...values) { this.log(30, ...values); }
@@ -35,7 +38,7 @@ globalThis.console = Object.freeze({
   warn: (...values) => logger.warning(...values),
   error: (...values) => logger.error(...values),
 });
-globalThis.print = (...values) => host.print(values.map(shown).join(" "));
+globalThis.print = (...values) => host.print(line(values));
 
 function post(about, level, type, reason, message) {
   const { id, invocation } = here();
