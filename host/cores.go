@@ -3,11 +3,12 @@ package host
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // cores bounds the guests of all modules that compute at once to the number of processors.
@@ -16,7 +17,7 @@ import (
 // core.
 //
 // The variable is global because processors belong to the process.
-var cores = newScheduler(runtime.GOMAXPROCS(0), time.Now)
+var cores = newScheduler(processors.Number(), time.Now)
 
 // DefaultWeight is the default of Options.ComputeWeight.
 const DefaultWeight = 100

@@ -3,11 +3,11 @@ package host
 import (
 	"io"
 	"math"
-	"runtime"
 	"time"
 
 	"github.com/kopf-wasm/kopf/host/linear"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // DefaultMaxFiles is the default of Options.MaxFiles: 64 MiB.
@@ -206,7 +206,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxDaemons, 10_000)
 	setDefault(&o.MaxReviews, 64)
 	setDefault(&o.SharedTasks, 1_000)
-	setDefault(&o.MaxIdle, min(runtime.GOMAXPROCS(0), 8))
+	setDefault(&o.MaxIdle, min(processors.Number(), 8))
 	setDefault(&o.IdleTimeout, 10*time.Second)
 	setDefault(&o.MaxMemory, 256<<20)
 	o.MaxMemory = min(max(o.MaxMemory, wasmPage), 2<<30)

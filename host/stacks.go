@@ -2,11 +2,12 @@ package host
 
 import (
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // exports are the exported functions of an instance that were called. For each of them, the
@@ -29,7 +30,7 @@ type stacks struct {
 // once.
 const leastStacks = 8
 
-func newStacks() *stacks { return &stacks{limit: max(leastStacks, 2*runtime.GOMAXPROCS(0))} }
+func newStacks() *stacks { return &stacks{limit: max(leastStacks, 2*processors.Number())} }
 
 // grant gives exports to an instance, and takes those of another instance for it. A
 // running call of the other instance keeps what it needs.

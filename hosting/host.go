@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/finalizers"
 	"github.com/kopf-wasm/kopf/hosting/places"
+	"github.com/kopf-wasm/kopf/internal/processors"
 	"github.com/kopf-wasm/kopf/internal/slots"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor"
@@ -136,7 +136,7 @@ func New(o Options) *Host {
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{
-		options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{},
+		options: o, loading: slots.New(2 * processors.Number()), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{},
 		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/internal/processors"
 	"github.com/kopf-wasm/kopf/internal/watchdog"
 )
 
@@ -17,5 +18,6 @@ func guard(ctx context.Context, log zerolog.Logger) (end func()) {
 			log.Debug().Str("logger", "kopf.host").Err(err).Msg("Nothing watches whether the process gets stuck.")
 		}
 	}()
+	go processors.Adapt(ctx) // Not waited for: it ends with the context.
 	return end
 }

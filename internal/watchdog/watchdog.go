@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // Limit is the computing time per processor after which a stuck process is ended. If only
@@ -29,7 +31,7 @@ const beat = time.Second
 // returns nil at once, and does not watch.
 //
 // Errors: those of the system, which the caller can ignore.
-func Run(ctx context.Context) error { return run(ctx, Limit*time.Duration(runtime.GOMAXPROCS(0))) }
+func Run(ctx context.Context) error { return run(ctx, Limit*time.Duration(processors.Number())) }
 
 func run(ctx context.Context, limit time.Duration) error {
 	if !supported {

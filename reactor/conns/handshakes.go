@@ -7,9 +7,10 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"runtime"
 	"sync"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // Secure accepts TLS connections within the limits. Handshakes compute on half of the processors at most,
@@ -31,7 +32,7 @@ func (b *Bounds) Secure(l net.Listener, config *tls.Config) (net.Listener, error
 	if b.handshakes.relay, err = newRelay(); err != nil {
 		return nil, err
 	}
-	b.handshakes.all = max(1, runtime.GOMAXPROCS(0)/2)
+	b.handshakes.all = max(1, processors.Number()/2)
 	b.handshakes.free = b.handshakes.all
 	config = config.Clone()
 	own := config.GetConfigForClient
