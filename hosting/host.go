@@ -83,7 +83,7 @@ type instance interface {
 	Close(ctx context.Context) error
 	Reload(ctx context.Context) (changed bool, err error)
 	Ready() <-chan struct{}
-	Problems() []string
+	Problems() (problems []string, refused bool)
 	Facts() operator.Facts
 	Throttles() []operator.Throttle
 	Usage() operator.Usage

@@ -66,11 +66,11 @@ func (f *fake) run() error {
 func (f *fake) Stop()                       { f.stop() }
 func (f *fake) Close(context.Context) error { return nil }
 func (f *fake) Ready() <-chan struct{}      { return f.ready }
-func (f *fake) Problems() []string {
+func (f *fake) Problems() (problems []string, refused bool) {
 	if p := f.problems.Load(); p != nil {
-		return *p
+		return *p, strings.Contains(strings.Join(*p, ""), "refused")
 	}
-	return nil
+	return nil, false
 }
 
 func (f *fake) Object(uid string) reactor.ObjectState {
@@ -462,32 +462,6 @@ func TestServersOfTheMachineAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-}
-
-// TestStatusesAreFew: equal declarations and looks at a working operator report nothing.
-// Problems of streams are reported when they last.
-func TestStatusesAreFew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := hosted(t, operator.Options{})
-		x.declared("a", 1, nil)
-		before := len(x.reports)
-		for range 10 {
-			x.declared("a", 1, nil)
-		}
-		time.Sleep(time.Hour)
-		if len(x.reports) != before || before > 3 {
-			t.Errorf("reports %v", x.reports)
-		}
-		x.all()[0].problems.Store(&[]string{"things: forbidden"})
-		time.Sleep(time.Minute)
-		x.has("a", api.Degraded, api.True, "NotWatching", "things: forbidden")
-		x.all()[0].problems.Store(nil)
-		time.Sleep(time.Minute)
-		x.has("a", api.Degraded, api.False, "Working", "")
-		if len(x.reports) != before+2 {
-			t.Errorf("reports %v", x.reports[before:])
-		}
-	})
 }
 
 // TestOverlapsAreTriedAgainWithPauses: an operator that overlaps learns it after it has started. It is not started each second, and

@@ -28,10 +28,9 @@ type reporter struct {
 
 	mu       sync.Mutex // guards the fields below
 	status   api.Status
-	reported bool   // it was published
-	webhooks bool   // the cluster may have webhooks of the operator
-	stale    bool   // it is published again, even if it does not change
-	troubles string // of the streams at the last look
+	reported bool // it was published
+	webhooks bool // the cluster may have webhooks of the operator
+	stale    bool // it is published again, even if it does not change
 }
 
 // seed takes over what an earlier host has reported: the times of the transitions, and what
@@ -75,10 +74,12 @@ func copied(s *api.Status) *api.Status {
 	return &c
 }
 
-func (r *reporter) isServing() bool {
+// runsAsDeclared reports whether the status is about an operator that runs, and not about a failed attempt.
+func (r *reporter) runsAsDeclared() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.status.Is(api.Ready)
+	c := r.status.Find(api.Ready)
+	return c != nil && (c.Status == api.True || c.Reason == notWatching || c.Reason == loading)
 }
 
 // finding is a condition without its times.
@@ -126,7 +127,7 @@ func (r *reporter) set(f finding, generation int64) {
 // begin reports an attempt, unless an earlier version runs: then only the outcome matters.
 func (r *reporter) begin(d *Declaration, runs bool) {
 	if !runs && !r.failedBefore(d.Generation) {
-		r.update(d, nil, finding{api.Ready, api.False, "Loading", "the operator is fetched and loaded"})
+		r.update(d, nil, finding{api.Ready, api.False, loading, "the operator is fetched and loaded"})
 	}
 }
 
@@ -142,14 +143,13 @@ func (r *reporter) failedBefore(generation int64) bool {
 func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 	facts := run.op.Facts()
 	findings := []finding{
-		{api.Ready, api.True, "Serving", "the operator serves"},
 		{api.Accepted, api.True, "Valid", "the declaration is valid"},
 		{api.Granted, api.True, "Granted", "the module wants no more than it is granted"},
 		{api.Overlapping, api.False, "None", "no other operator of this host handles the same objects"},
 		{api.Quarantined, api.False, "None", "the operator is started when it has to be"},
-		r.troubled(run.op.Problems()),
 		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
+	findings = append(findings, r.watching(run, run.isSettled(len(facts.Resources)))...)
 	if run.isSettled(len(facts.Resources)) {
 		findings = append(findings, r.shared(api.True, "Serving", "all hosts run this version, and share its objects")...)
 	}
@@ -160,21 +160,42 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 	}, findings...)
 }
 
-// troubled reports problems of streams that have lasted for two looks.
-func (r *reporter) troubled(problems []string) finding {
+// Reasons of Ready while an operator runs as declared.
+const (
+	loading     = "Loading"
+	notWatching = "NotWatching"
+)
+
+// watching reports whether changes of objects arrive. Refusals count at once. Other problems count when
+// they have lasted for as long as the pause between two usual looks.
+func (r *reporter) watching(run *run, settled bool) []finding {
+	problems, refused := run.op.Problems()
 	text := strings.Join(problems, "; ")
+	switch {
+	case text == "":
+		run.served, run.troubled = run.served || settled, time.Time{}
+	case run.troubled.IsZero():
+		run.troubled = time.Now()
+	}
+	lasting := refused || text != "" && time.Since(run.troubled) >= looking
 	r.mu.Lock()
-	lasting := text != "" && r.troubles != ""
-	r.troubles = text
-	degraded := r.status.Find(api.Degraded)
+	before := r.status.Find(api.Degraded)
 	r.mu.Unlock()
+	message := "changes of objects do not arrive: " + text
+	if refused {
+		message = "the service account needs the verbs list and watch: " + text
+	}
 	switch {
 	case lasting:
-		return finding{api.Degraded, api.True, "NotWatching", "changes of objects do not arrive; check what the service account may list and watch: " + text}
-	case text != "" && degraded != nil && degraded.Reason == "NotWatching":
-		return finding{api.Degraded, degraded.Status, degraded.Reason, degraded.Message}
+		return []finding{{api.Ready, api.False, notWatching, message}, {api.Degraded, api.True, notWatching, message}}
+	case text != "" && before != nil && before.Status == api.True && before.Reason == notWatching:
+		return nil // it is reported
 	}
-	return finding{api.Degraded, api.False, "Working", "the operator works"}
+	ready := finding{api.Ready, api.True, "Serving", "the operator serves"}
+	if !run.served {
+		ready = finding{api.Ready, api.False, loading, "the operator lists its objects"}
+	}
+	return []finding{ready, {api.Degraded, api.False, "Working", "the operator works"}}
 }
 
 // fetched reports the module.

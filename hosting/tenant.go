@@ -81,8 +81,10 @@ type run struct {
 	err      error
 	next     *Fetched // what Open reads; nil outside of a load
 
-	brakes brakes // what holds the operator back
-	looks  int    // soon after its start
+	brakes   brakes    // what holds the operator back
+	looks    int       // soon after its start
+	served   bool      // its streams have delivered
+	troubled time.Time // since when they do not; zero: they do
 }
 
 // epoch is what one version of a declaration asks for.
@@ -352,14 +354,14 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 }
 
 // firstLook is the time until the first look at an operator that does not know its resources
-// yet. The times double up to that of usual looks.
+// yet, or has not listed their objects. The times double up to that of usual looks.
 const firstLook = 100 * time.Millisecond
 
 // lookSoon looks at a new operator again before usual looks, because its status has to name
 // the resources soon: if the host dies, the next one needs them to release objects.
 func (t *tenant) lookSoon() {
 	delay := firstLook << t.run.looks
-	if delay >= looking || len(t.run.op.Facts().Resources) > 0 {
+	if delay >= looking || t.run.served && len(t.run.op.Facts().Resources) > 0 {
 		return
 	}
 	t.run.looks++
@@ -553,12 +555,12 @@ func (t *tenant) stopTimer() {
 	}
 }
 
-// look reports problems of the operator's streams, if there is an operator.
+// look reports problems of the operator's streams, if there is an operator that runs as declared.
 func (t *tenant) look(ctx context.Context) {
 	t.mu.Lock()
 	busy := t.working
 	t.mu.Unlock()
-	if !busy && t.report.isServing() {
+	if !busy && t.present.Load() != nil && t.report.runsAsDeclared() {
 		t.start(ctx)
 	}
 }

@@ -264,8 +264,14 @@ func (op *Operator) monitor(ctx context.Context) (stop func(), err error) {
 func (op *Operator) Ready() <-chan struct{} { return op.ready }
 
 // Problems lists why the operator does not serve completely: streams of events that have no
-// connection, with the last error. It is empty while everything works.
-func (op *Operator) Problems() []string { return readyProblems(monitored{op.reactor, op.cert}) }
+// connection, with the last error. It is empty while everything works. The API server has refused
+// the objects of one of them if refused is true: only a change of the rights helps then.
+func (op *Operator) Problems() (problems []string, refused bool) {
+	for _, s := range op.reactor.Streams() {
+		refused = refused || s.Forbidden && !s.Paused
+	}
+	return readyProblems(monitored{op.reactor, op.cert}), refused
+}
 
 // Facts describe what an operator is made of.
 type Facts struct {

@@ -156,7 +156,7 @@ func TestConnectionsBySettings(t *testing.T) {
 			t.Errorf("a patch: %v after %v, want an error after 3 s", err, time.Since(began))
 		}
 		began = time.Now()
-		if _, err := client.Stream(t.Context(), "/x", nil); err == nil || time.Since(began) != 5*time.Second {
+		if _, err := client.Stream(t.Context(), "/x", nil, clients.Hooks{}); err == nil || time.Since(began) != 5*time.Second {
 			t.Errorf("a watch: %v after %v, want an error after 5 s", err, time.Since(began))
 		}
 	})

@@ -61,7 +61,7 @@ func TestRequestsHaveTheUserAgent(t *testing.T) {
 				return err
 			},
 			"stream": func() error {
-				body, err := client.Stream(t.Context(), "/x", nil)
+				body, err := client.Stream(t.Context(), "/x", nil, clients.Hooks{})
 				if err == nil {
 					err = body.Close()
 				}

@@ -68,7 +68,7 @@ func TestStreamsApart(t *testing.T) {
 	c, server := stream(t, Options{})
 	server.refuse(http.StatusNotFound)
 	for range 2 * maxApart {
-		if _, err := c.StreamApart(t.Context(), "/x", nil); err == nil {
+		if _, err := c.StreamApart(t.Context(), "/x", nil, Hooks{}); err == nil {
 			t.Fatal("a refused stream has no error")
 		}
 	}
@@ -79,7 +79,7 @@ func TestStreamsApart(t *testing.T) {
 		want = append(want, 1)
 	}
 	for i := range maxApart + 2 {
-		body, err := c.StreamApart(t.Context(), "/x", nil)
+		body, err := c.StreamApart(t.Context(), "/x", nil, Hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestStreamsApart(t *testing.T) {
 	open[0].Close()
 	open[0].Close()
 	for _, major := range []int{1, 2} {
-		body, err := c.StreamApart(t.Context(), "/x", nil)
+		body, err := c.StreamApart(t.Context(), "/x", nil, Hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestStreamsApart(t *testing.T) {
 // Streams do not stay apart if lists and watches have a time of their own for connecting.
 func TestStreamsWithAConnectTimeout(t *testing.T) {
 	c, server := stream(t, Options{ConnectTimeout: time.Minute, WatchConnectTimeout: time.Hour})
-	body, err := c.StreamApart(t.Context(), "/x", nil)
+	body, err := c.StreamApart(t.Context(), "/x", nil, Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,8 +133,9 @@ func (c *Client) Patch(ctx context.Context, path apipath.Path, contentType strin
 // Hooks report the progress of a request to a caller that holds a resource for which
 // others wait. Each hook may be nil.
 type Hooks struct {
-	Sent    func() // called after each attempt is sent, before its response
-	Pausing func() // called before each pause between two attempts
+	Sent    func()      // called after each attempt is sent, before its response
+	Pausing func()      // called before each pause between two attempts
+	Failed  func(error) // called with the error of each attempt that another one follows
 }
 
 // GetWith is Get with hooks.
@@ -186,14 +187,14 @@ func (c *Client) PostEvent(ctx context.Context, path apipath.Path, body []byte, 
 
 // Stream opens a long response: a list or a watch. The caller closes it. Only opening is
 // retried. Cancelling the context also ends the response.
-func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values) (io.ReadCloser, error) {
-	return c.stream(ctx, path, query, reading, func() {})
+func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values, hooks Hooks) (io.ReadCloser, error) {
+	return c.stream(ctx, path, query, hooks, reading, func() {})
 }
 
 // StreamApart is Stream over a connection of its own, which the caller reads itself, while few
 // streams have one. Such a connection has no pings, so the caller has to give up a stream that is
 // silent.
-func (c *Client) StreamApart(ctx context.Context, path apipath.Path, query url.Values) (io.ReadCloser, error) {
+func (c *Client) StreamApart(ctx context.Context, path apipath.Path, query url.Values, hooks Hooks) (io.ReadCloser, error) {
 	var taken *places
 	leave := func() {
 		if taken != nil {
@@ -211,7 +212,7 @@ func (c *Client) StreamApart(ctx context.Context, path apipath.Path, query url.V
 		taken = conn.places
 		return conn.write
 	}
-	stream, err := c.stream(ctx, path, query, by, sync.OnceFunc(leave))
+	stream, err := c.stream(ctx, path, query, hooks, by, sync.OnceFunc(leave))
 	if err != nil {
 		leave()
 	}
@@ -219,10 +220,11 @@ func (c *Client) StreamApart(ctx context.Context, path apipath.Path, query url.V
 }
 
 // stream opens a long response. It calls closed when the response is closed.
-func (c *Client) stream(ctx context.Context, path apipath.Path, query url.Values, by via, closed func()) (io.ReadCloser, error) {
+func (c *Client) stream(ctx context.Context, path apipath.Path, query url.Values, hooks Hooks, by via, closed func()) (io.ReadCloser, error) {
 	target := with(path, query)
 	var stream io.ReadCloser
 	options, retried := c.options(), isRetried
+	options.hooks = hooks
 	if options.FinalRefusals {
 		retried = isUnrefused
 	}
@@ -369,12 +371,19 @@ func (c *Client) retrying(ctx context.Context, retried func(error) bool, options
 		if !more {
 			return err
 		}
-		if options.hooks.Pausing != nil {
-			options.hooks.Pausing()
-		}
+		options.hooks.pausing(err)
 		if err := backoffs.Pause(ctx, pause); err != nil {
 			return err
 		}
+	}
+}
+
+func (h Hooks) pausing(err error) {
+	if h.Failed != nil {
+		h.Failed(err)
+	}
+	if h.Pausing != nil {
+		h.Pausing()
 	}
 }
 

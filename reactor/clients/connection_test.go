@@ -188,7 +188,7 @@ func TestStreamsEndWithTheirCredentials(t *testing.T) {
 	defer cancel()
 	go func() { _ = vault.Run(ctx) }() // it ends with the context
 	client := clients.New(vault, func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
-	stream, err := client.Stream(ctx, "/x", nil)
+	stream, err := client.Stream(ctx, "/x", nil, clients.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ type Health struct {
 	Event     time.Time // time of the last event, bookmark or listed object; zero: none
 	Events    uint64    // number of events so far
 	Failures  uint64    // number of failed connections so far
-	Error     string    // the last failure, unless the server has sent anything since
-	Forbidden bool      // the last failure was that the API server refuses the objects
+	Error     string    // the last failure, or failed attempt, unless the server has sent anything since
+	Forbidden bool      // the API server has refused the objects then
 	Synced    bool      // the objects have been listed, and the watch continues from there
 	Deadline  time.Time // when the stream must have acted; zero: never
 	Broken    time.Time // when the connection was lost; zero: connected, or not needed
@@ -49,7 +49,7 @@ func (h Health) Stalled(now time.Time) bool {
 
 // Delivers reports whether changes of objects arrive.
 func (h Health) Delivers(now time.Time) bool {
-	return h.Synced && !h.Stalled(now) && (h.Broken.IsZero() || now.Sub(h.Broken) < flicker)
+	return h.Synced && !h.Forbidden && !h.Stalled(now) && (h.Broken.IsZero() || now.Sub(h.Broken) < flicker)
 }
 
 // health holds the Health of a stream for other goroutines.
@@ -136,6 +136,17 @@ func (h *health) failed(err error) {
 	code, _ := clients.Code(err)
 	h.change(func(now *Health) {
 		now.Failures, now.Error, now.Synced, now.Forbidden = now.Failures+1, err.Error(), false, code == http.StatusForbidden
+	})
+}
+
+// retried records why the stream is not open yet: the client repeats its request for a minute.
+func (h *health) retried(err error) {
+	code, _ := clients.Code(err)
+	h.change(func(now *Health) {
+		now.Error, now.Forbidden = err.Error(), code == http.StatusForbidden
+		if now.Broken.IsZero() {
+			now.Broken = time.Now()
+		}
 	})
 }
 

@@ -207,7 +207,7 @@ func (s *Stream) connect(ctx context.Context, options Options, version string, c
 // request describes a watch.
 func (s *Stream) request(options Options, version string, alive *watchdog) Request {
 	return Request{
-		Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active,
+		Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active, Failed: s.health.retried,
 		Interest: s.attention.begun, Known: maps.Keys(s.known.own), // only the run changes them
 	}
 }

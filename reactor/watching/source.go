@@ -42,6 +42,10 @@ type Request struct {
 	// Active is called whenever the server has sent anything, except what the source leaves out:
 	// see Lines.Contact. It must not be nil.
 	Active func()
+
+	// Failed is called with the error of each attempt to open the watch that another one follows.
+	// It may be nil.
+	Failed func(error)
 }
 
 // Lines are the lines of one watch. One goroutine uses them.
@@ -86,7 +90,7 @@ func (c Connection) Watch(ctx context.Context, r Request) (Lines, error) {
 	if c.Apart && r.Options.InactivityTimeout > 0 { // which notices servers that stand still
 		open = c.Client.StreamApart
 	}
-	body, err := open(ctx, r.Path, r.query())
+	body, err := open(ctx, r.Path, r.query(), clients.Hooks{Failed: r.Failed})
 	if err != nil {
 		return nil, err
 	}

@@ -264,7 +264,7 @@ func (s *Stream) read(ctx context.Context, patience time.Duration, query url.Val
 	defer cancel(nil)
 	alive := s.watchdog(patience, func() { cancel(errInactive) })
 	defer alive.stop()
-	body, err := s.Client.Stream(ctx, s.Path, query)
+	body, err := s.Client.Stream(ctx, s.Path, query, clients.Hooks{Failed: s.health.retried})
 	if err != nil {
 		return listMeta{}, cmp.Or(context.Cause(ctx), err)
 	}

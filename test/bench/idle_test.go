@@ -136,9 +136,13 @@ func (h *idleHost) start(i int) {
 	})
 	h.Cleanup(stop) // before that of the host
 	<-op.Ready()
-	for deadline := time.Now().Add(time.Minute); len(op.Facts().Resources) == 0 || len(op.Problems()) > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		problems, _ := op.Problems()
+		if len(op.Facts().Resources) > 0 && len(problems) == 0 {
+			return
+		}
 		if time.Now().After(deadline) {
-			h.Fatalf("operator %d does not serve: %q", i, op.Problems())
+			h.Fatalf("operator %d does not serve: %q", i, problems)
 		}
 	}
 }

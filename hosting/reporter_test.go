@@ -1,0 +1,60 @@
+package hosting
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// TestStatusesAreFew: equal declarations and looks at a working operator report nothing.
+// Problems of streams are reported when they last.
+func TestStatusesAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.declared("a", 1, nil)
+		before := len(x.reports)
+		for range 10 {
+			x.declared("a", 1, nil)
+		}
+		time.Sleep(time.Hour)
+		if len(x.reports) != before || before > 3 {
+			t.Errorf("reports %v", x.reports)
+		}
+		x.all()[0].problems.Store(&[]string{"things: forbidden"})
+		time.Sleep(time.Minute)
+		x.has("a", api.Degraded, api.True, "NotWatching", "things: forbidden")
+		x.all()[0].problems.Store(nil)
+		time.Sleep(time.Minute)
+		x.has("a", api.Degraded, api.False, "Working", "")
+		if len(x.reports) != before+2 {
+			t.Errorf("reports %v", x.reports[before:])
+		}
+	})
+}
+
+// TestRefusedObjects: an operator that may not list its objects is not ready, and says so within a second; it is ready soon after it
+// may. Until the objects are listed, it is not ready, either.
+func TestRefusedObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.setUp = func(f *fake) { f.problems.Store(&[]string{"things: listing"}) }
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.False, "Loading", "the operator lists its objects")
+		x.all()[0].problems.Store(&[]string{"things: listing, after: refused"})
+		time.Sleep(time.Second)
+		x.has("a", api.Ready, api.False, "NotWatching", "the service account needs the verbs list and watch: things: listing, after: refused")
+		x.has("a", api.Degraded, api.True, "NotWatching", "refused")
+		x.all()[0].problems.Store(nil)
+		time.Sleep(looking)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		x.has("a", api.Degraded, api.False, "Working", "")
+		x.all()[0].problems.Store(&[]string{"things: lost"})
+		time.Sleep(looking + time.Millisecond)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		time.Sleep(looking)
+		x.has("a", api.Ready, api.False, "NotWatching", "changes of objects do not arrive: things: lost")
+	})
+}
