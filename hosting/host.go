@@ -84,6 +84,7 @@ type instance interface {
 	Reload(ctx context.Context) (changed bool, err error)
 	Ready() <-chan struct{}
 	Problems() (problems []string, refused bool)
+	Unserved() []string
 	Facts() operator.Facts
 	Throttles() []operator.Throttle
 	Usage() operator.Usage

@@ -34,6 +34,7 @@ type fake struct {
 	fails     chan error
 	reload    func() error
 	problems  atomic.Pointer[[]string]
+	unserved  atomic.Pointer[[]string]
 	throttles atomic.Pointer[[]operator.Throttle]
 	lingering time.Duration
 	usage     operator.Usage
@@ -71,6 +72,13 @@ func (f *fake) Problems() (problems []string, refused bool) {
 		return *p, strings.Contains(strings.Join(*p, ""), "refused")
 	}
 	return nil, false
+}
+
+func (f *fake) Unserved() []string {
+	if u := f.unserved.Load(); u != nil {
+		return *u
+	}
+	return nil
 }
 
 func (f *fake) Object(uid string) reactor.ObjectState {

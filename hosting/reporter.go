@@ -79,7 +79,7 @@ func (r *reporter) runsAsDeclared() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.status.Find(api.Ready)
-	return c != nil && (c.Status == api.True || c.Reason == notWatching || c.Reason == loading)
+	return c != nil && (c.Status == api.True || c.Reason == notWatching || c.Reason == unserving || c.Reason == loading)
 }
 
 // finding is a condition without its times.
@@ -164,6 +164,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 const (
 	loading     = "Loading"
 	notWatching = "NotWatching"
+	unserving   = "ResourcesUnserved" // also of Degraded, if there are others
 )
 
 // watching reports whether changes of objects arrive. Refusals count at once. Other problems count when
@@ -181,21 +182,24 @@ func (r *reporter) watching(run *run, settled bool) []finding {
 	r.mu.Lock()
 	before := r.status.Find(api.Degraded)
 	r.mu.Unlock()
-	message := "changes of objects do not arrive: " + text
-	if refused {
-		message = "the service account needs the verbs list and watch: " + text
-	}
 	switch {
 	case lasting:
+		message := "changes of objects do not arrive: " + text
 		return []finding{{api.Ready, api.False, notWatching, message}, {api.Degraded, api.True, notWatching, message}}
 	case text != "" && before != nil && before.Status == api.True && before.Reason == notWatching:
 		return nil // it is reported
 	}
-	ready := finding{api.Ready, api.True, "Serving", "the operator serves"}
+	ready, degraded := finding{api.Ready, api.True, "Serving", "the operator serves"}, finding{api.Degraded, api.False, "Working", "the operator works"}
 	if !run.served {
 		ready = finding{api.Ready, api.False, loading, "the operator lists its objects"}
 	}
-	return []finding{ready, {api.Degraded, api.False, "Working", "the operator works"}}
+	if why := run.op.Unserved(); len(why) > 0 {
+		degraded = finding{api.Degraded, api.True, unserving, strings.Join(why, "; ")}
+		if len(run.op.Facts().Resources) == 0 {
+			ready = finding{api.Ready, api.False, unserving, degraded.message}
+		}
+	}
+	return []finding{ready, degraded}
 }
 
 // fetched reports the module.

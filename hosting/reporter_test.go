@@ -45,7 +45,7 @@ func TestRefusedObjects(t *testing.T) {
 		x.has("a", api.Ready, api.False, "Loading", "the operator lists its objects")
 		x.all()[0].problems.Store(&[]string{"things: listing, after: refused"})
 		time.Sleep(time.Second)
-		x.has("a", api.Ready, api.False, "NotWatching", "the service account needs the verbs list and watch: things: listing, after: refused")
+		x.has("a", api.Ready, api.False, "NotWatching", "changes of objects do not arrive: things: listing, after: refused")
 		x.has("a", api.Degraded, api.True, "NotWatching", "refused")
 		x.all()[0].problems.Store(nil)
 		time.Sleep(looking)
@@ -56,5 +56,26 @@ func TestRefusedObjects(t *testing.T) {
 		x.has("a", api.Ready, api.True, "Serving", "")
 		time.Sleep(looking)
 		x.has("a", api.Ready, api.False, "NotWatching", "changes of objects do not arrive: things: lost")
+	})
+}
+
+// TestUnservedResources: an operator without the resource of a handler is degraded. It is not ready if there is no resource at all.
+func TestUnservedResources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.setUp = func(f *fake) {
+			f.unaware.Store(true)
+			f.unserved.Store(&[]string{"Unresolved resources cannot be served: things"})
+		}
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.False, "ResourcesUnserved", "Unresolved resources cannot be served: things")
+		x.has("a", api.Degraded, api.True, "ResourcesUnserved", "things")
+		x.all()[0].unaware.Store(false)
+		time.Sleep(looking)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		x.has("a", api.Degraded, api.True, "ResourcesUnserved", "things")
+		x.all()[0].unserved.Store(nil)
+		time.Sleep(looking)
+		x.has("a", api.Degraded, api.False, "Working", "")
 	})
 }

@@ -130,6 +130,10 @@ func describe(s watching.State, now time.Time) string {
 		return name + ": the stream is dead"
 	case s.Stalled(now):
 		return fmt.Sprintf("%s: the stream has stalled while %s, since %s", name, s.Phase, s.Deadline.UTC().Format(time.RFC3339))
+	case s.Forbidden:
+		return fmt.Sprintf("%s: the account needs the verbs list and watch: %s", name, s.Error)
+	case s.Missing:
+		return fmt.Sprintf("%s: the API server does not have this resource; create its CustomResourceDefinition", name)
 	case s.Error != "":
 		return fmt.Sprintf("%s: %s, after: %s", name, s.Phase, s.Error)
 	}

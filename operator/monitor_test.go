@@ -54,6 +54,8 @@ func TestEndpoints(t *testing.T) {
 	stalled := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Deadline: now.Add(-time.Hour)}})
 	listing := named(watching.State{Health: watching.Health{Phase: watching.Listing}})
 	failing := named(watching.State{Health: watching.Health{Phase: watching.Resting, Error: "boo"}})
+	refused := named(watching.State{Health: watching.Health{Phase: watching.Listing, Error: "boo", Forbidden: true}})
+	missing := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Error: "404", Missing: true}})
 	lost := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Broken: now.Add(-time.Minute)}})
 	dead := named(watching.State{Dead: true})
 	paused := stalled
@@ -73,6 +75,8 @@ func TestEndpoints(t *testing.T) {
 		{"dead", up, []watching.State{dead}, 503, 503, "the stream is dead"},
 		{"listing", up, []watching.State{listing}, 200, 503, "listing, without a connection or before the end of the listing"},
 		{"failing", up, []watching.State{failing}, 200, 503, "resting, after: boo"},
+		{"refused", up, []watching.State{refused}, 200, 503, "kopfexamples.v1.kopf.dev in ns: the account needs the verbs list and watch: boo"},
+		{"missing", up, []watching.State{missing}, 200, 503, "the API server does not have this resource; create its CustomResourceDefinition"},
 		{"without a connection", up, []watching.State{lost}, 200, 503, "watching, without a connection"},
 		{"paused", up, []watching.State{paused}, 200, 200, "ok"},
 	}

@@ -264,14 +264,18 @@ func (op *Operator) monitor(ctx context.Context) (stop func(), err error) {
 func (op *Operator) Ready() <-chan struct{} { return op.ready }
 
 // Problems lists why the operator does not serve completely: streams of events that have no
-// connection, with the last error. It is empty while everything works. The API server has refused
-// the objects of one of them if refused is true: only a change of the rights helps then.
+// connection, with the last error. It is empty while everything works. If refused is true, the API server
+// has answered one of them that it may not have the objects, or that the resource does not exist.
 func (op *Operator) Problems() (problems []string, refused bool) {
 	for _, s := range op.reactor.Streams() {
-		refused = refused || s.Forbidden && !s.Paused
+		refused = refused || (s.Forbidden || s.Missing) && !s.Paused
 	}
 	return readyProblems(monitored{op.reactor, op.cert}), refused
 }
+
+// Unserved says which resources of handlers cannot be served, and why: they do not exist, or are
+// ambiguous.
+func (op *Operator) Unserved() []string { return op.reactor.Unserved() }
 
 // Facts describe what an operator is made of.
 type Facts struct {

@@ -13,6 +13,9 @@ import (
 // Streams returns the current states of all streams of the operator, sorted by name.
 func (op *Operator) Streams() []watching.State { return op.streams.States() }
 
+// Unserved says which resources cannot be served, and why: they do not exist, or are ambiguous.
+func (op *Operator) Unserved() []string { return op.streams.Lacking() }
+
 // Handled returns how many events of objects the operator has begun to handle so far.
 func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
 

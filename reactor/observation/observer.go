@@ -74,9 +74,10 @@ type Observer struct {
 	Unanswered   <-chan struct{}                                                      // has a token after a function of a resource selector has failed
 	Log          zerolog.Logger
 
-	resolving sync.Mutex           // guards Last and warned, and serialises Serve
+	resolving sync.Mutex           // guards Last, warned and lacks, and serialises Serve
 	Last      []selectors.Resource // result of the last scan
 	warned    []string             // warnings of the last scan, which are not repeated
+	lacks     func()               // is called after a scan, if the definitions are not watched; else nil
 
 	mu    sync.Mutex      // guards known
 	known map[string]bool // result of the last scan, named as definitions: plural.group
@@ -112,7 +113,7 @@ func (o *Observer) ObserveResources(ctx context.Context, ended func(error)) {
 	if !o.isPermitted(ctx, stream.Path, "Not enough permissions to watch for resources: "+
 		"changes (creation/deletion/updates) will not be noticed; "+
 		"the resources are only refreshed on operator restarts.") {
-		idle(ctx, ended)
+		o.poll(ctx, ended)
 		return
 	}
 	o.supervised(ctx, stream, &definitions, changes, func(err error) {
@@ -145,6 +146,44 @@ func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// Pauses between two scans of an operator that waits for missing resources.
+const (
+	firstPoll = time.Second
+	lastPoll  = 30 * time.Second
+)
+
+// poll repeats discovery while something cannot be served, until the context ends: an operator that may not watch the definitions
+// would not learn that a missing one was created. It then calls ended.
+func (o *Observer) poll(ctx context.Context, ended func(error)) {
+	var polling sync.WaitGroup
+	polls := false
+	o.resolving.Lock()
+	defer o.resolving.Unlock()
+	o.lacks = func() {
+		if polls || len(o.warned) == 0 || ctx.Err() != nil {
+			return
+		}
+		polls = true
+		polling.Go(func() { // Waited for below.
+			pauses, more := backoffs.Doubling{First: firstPoll, Most: lastPoll}, true
+			for more && backoffs.Pause(ctx, pauses.Next()) == nil {
+				_ = o.rescan(ctx) // repeated
+				o.resolving.Lock()
+				more = len(o.warned) > 0
+				polls = more
+				o.resolving.Unlock()
+			}
+		})
+	}
+	o.lacks()
+	context.AfterFunc(ctx, func() {
+		o.resolving.Lock()   // it begins no more
+		o.resolving.Unlock() //nolint:staticcheck // see above
+		polling.Wait()
+		ended(ctx.Err())
+	})
 }
 
 // rescan discovers the resources and serves those that handlers demand.
@@ -195,6 +234,10 @@ func (o *Observer) resolve(ctx context.Context, partial error) {
 	o.warned = warnings
 	o.Serve(ctx, served.Watched, o.Last)
 	o.Admit(e, served.Webhooks, o.Last)
+	o.Streams.Lack(warnings)
+	if o.lacks != nil {
+		o.lacks()
+	}
 }
 
 // Serve serves the demanded resources, and joins the peering resources. If peering is

@@ -36,6 +36,7 @@ type Health struct {
 	Failures  uint64    // number of failed connections so far
 	Error     string    // the last failure, or failed attempt, unless the server has sent anything since
 	Forbidden bool      // the API server has refused the objects then
+	Missing   bool      // the API server did not know the resource then
 	Synced    bool      // the objects have been listed, and the watch continues from there
 	Deadline  time.Time // when the stream must have acted; zero: never
 	Broken    time.Time // when the connection was lost; zero: connected, or not needed
@@ -49,7 +50,7 @@ func (h Health) Stalled(now time.Time) bool {
 
 // Delivers reports whether changes of objects arrive.
 func (h Health) Delivers(now time.Time) bool {
-	return h.Synced && !h.Forbidden && !h.Stalled(now) && (h.Broken.IsZero() || now.Sub(h.Broken) < flicker)
+	return h.Synced && !h.Forbidden && !h.Missing && !h.Stalled(now) && (h.Broken.IsZero() || now.Sub(h.Broken) < flicker)
 }
 
 // health holds the Health of a stream for other goroutines.
@@ -99,7 +100,7 @@ func (h *health) leave() {
 }
 
 func (h *health) connected() {
-	h.change(func(now *Health) { now.Broken, now.Error, now.Forbidden = time.Time{}, "", false })
+	h.change(func(now *Health) { now.Broken, now.Error, now.Forbidden, now.Missing = time.Time{}, "", false, false })
 }
 
 func (h *health) disconnected() {
@@ -132,18 +133,23 @@ func (h *health) event() {
 	h.change(func(now *Health) { now.Event, now.Events = time.Now(), now.Events+1 })
 }
 
-func (h *health) failed(err error) {
+// because notes why there is no connection.
+func (h *Health) because(err error) {
 	code, _ := clients.Code(err)
+	h.Error, h.Forbidden, h.Missing = err.Error(), code == http.StatusForbidden, code == http.StatusNotFound
+}
+
+func (h *health) failed(err error) {
 	h.change(func(now *Health) {
-		now.Failures, now.Error, now.Synced, now.Forbidden = now.Failures+1, err.Error(), false, code == http.StatusForbidden
+		now.Failures, now.Synced = now.Failures+1, false
+		now.because(err)
 	})
 }
 
 // retried records why the stream is not open yet: the client repeats its request for a minute.
 func (h *health) retried(err error) {
-	code, _ := clients.Code(err)
 	h.change(func(now *Health) {
-		now.Error, now.Forbidden = err.Error(), code == http.StatusForbidden
+		now.because(err)
 		if now.Broken.IsZero() {
 			now.Broken = time.Now()
 		}

@@ -39,8 +39,9 @@ const (
 // Set holds the streams of an operator, so that their states can be read. The zero value
 // is empty.
 type Set struct {
-	mu    sync.Mutex // guards items
-	items map[*Supervised]bool
+	mu      sync.Mutex // guards the fields below
+	items   map[*Supervised]bool
+	lacking []string
 }
 
 // Supervised is a stream of a set.
@@ -76,6 +77,20 @@ func (s *Set) Enter(ctx context.Context, item *Supervised) (leave func()) {
 			delete(s.items, item)
 		}
 	}
+}
+
+// Lack notes why the set lacks streams: texts about resources that cannot be served.
+func (s *Set) Lack(why []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lacking = why
+}
+
+// Lacking returns what Lack has noted last. It must not be changed.
+func (s *Set) Lacking() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lacking
 }
 
 // States returns the current states of all streams, sorted by name.
