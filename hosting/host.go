@@ -48,6 +48,10 @@ type Options struct {
 	// refused.
 	Places *places.Places
 
+	// Name names the host in the statuses that it reports, so that two hosts without Replica notice each other. With Replica,
+	// it is unused.
+	Name string
+
 	// Base are the options that all operators have. Its limits and its settings are the
 	// defaults of each operator. Its limits, and those settings that can cost other operators
 	// something, are also the maxima: see settings.CheckMaxima.

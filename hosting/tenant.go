@@ -135,9 +135,8 @@ func newTenant(h *Host, key Key) *tenant {
 		t.tracer = tracer(key.Namespace, key.Name)
 	}
 	t.report = &reporter{log: t.log, publish: t.publish, shared: t.shared}
-	if h.options.Replica == nil {
-		t.led = true
-	} else {
+	t.led, t.report.status.Host = h.options.Replica == nil, h.options.Name
+	if !t.led {
 		t.report.status.Host = h.options.Replica.Name()
 	}
 	return t

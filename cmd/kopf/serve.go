@@ -21,6 +21,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/installation"
 	"github.com/kopf-wasm/kopf/hosting/objects"
 	"github.com/kopf-wasm/kopf/hosting/places"
+	"github.com/kopf-wasm/kopf/hosting/replicas"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -230,8 +231,8 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	options := hosting.Options{
-		Places: namespaces,
-		Fetch:  modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
+		Places: namespaces, Name: replicas.NewName(ctx),
+		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
 	}
 	if admission != nil {
 		options.Gateway = admission
@@ -323,7 +324,7 @@ func (o *serveOptions) source(ctx context.Context, config *rest.Config, log zero
 	if o.dir != "" {
 		return folder.New(o.dir, log), nil
 	}
-	s, err := objects.New(objects.Options{Config: config, Namespaces: o.namespaces, Log: log})
+	s, err := objects.New(objects.Options{Config: config, Namespaces: o.namespaces, Replica: o.replicas.mode != "", Log: log})
 	if err == nil {
 		err = s.Check(ctx, !o.unchecked)
 	}

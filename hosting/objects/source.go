@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,6 +35,7 @@ const (
 type Options struct {
 	Config     *rest.Config // of the host
 	Namespaces []string     // whose WasmOperators are served; empty: all namespaces, and the ClusterWasmOperators
+	Replica    bool     // the host is one of several that know of each other
 	Log        zerolog.Logger
 }
 
@@ -44,6 +46,10 @@ type Source struct {
 	log     zerolog.Logger
 	written *writer
 	guard   *guard
+
+	began time.Time               // of Run
+	end   context.CancelCauseFunc // ends Run
+	told  atomic.Int64            // when a rival was last logged, in seconds
 }
 
 // place is where one kind of declarations is listed and watched.
@@ -68,7 +74,11 @@ func New(o Options) (*Source, error) {
 		}
 	}
 	log := o.Log.With().Str("logger", "kopf.hosting").Logger()
-	return &Source{client: client, places: places, log: log, written: newWriter(client, log), guard: newGuard(client, log)}, nil
+	s := &Source{client: client, places: places, log: log, written: newWriter(client, log), guard: newGuard(client, log)}
+	if !o.Replica {
+		s.written.rival = s.met
+	}
+	return s, nil
 }
 
 func resource(kind api.Kind) schema.GroupVersionResource {
@@ -121,8 +131,29 @@ const PolicyName = "impersonation.hosting.kopf.dev"
 // the value changes, also in quarantine.
 const RetryAnnotation = "hosting.kopf.dev/retry"
 
+// ErrRival says that another host serves the same declarations.
+var ErrRival = errors.New("another host serves the same declarations, so each operator would run twice: stop one of the hosts, start both with --replicas, or let them serve different namespaces by --namespace")
+
+// established is how long a host has to serve until it continues in spite of another one: the later host ends.
+const established = 15 * time.Second
+
+// met notes that another host corrects the statuses that this one writes.
+func (s *Source) met(host string) {
+	now := time.Now()
+	if err := fmt.Errorf("%w: the other one is %s", ErrRival, host); now.Sub(s.began) < established {
+		s.end(err)
+	} else if told := s.told.Load(); now.Unix()-told >= 60 && s.told.CompareAndSwap(told, now.Unix()) {
+		s.log.Error().Err(err).Msg("Operators run twice.")
+	}
+}
+
 // Run declares what the cluster has, until the context ends.
+//
+// Errors: ErrRival.
 func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
+	ctx, s.end = context.WithCancelCause(ctx)
+	defer s.end(nil)
+	s.began = time.Now()
 	var all sync.WaitGroup // Waited for below.
 	for _, p := range s.places {
 		all.Go(func() { s.follow(ctx, p, to) })
@@ -130,6 +161,9 @@ func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 	all.Go(func() { s.written.run(ctx) })
 	all.Go(func() { s.guard.run(ctx) })
 	all.Wait()
+	if err := context.Cause(ctx); errors.Is(err, ErrRival) {
+		return err
+	}
 	return nil
 }
 

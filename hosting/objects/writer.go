@@ -34,7 +34,8 @@ type writer struct {
 	patch func(ctx context.Context, key hosting.Key, patch []byte) error                      // of a status
 	post  func(ctx context.Context, namespace string, event *unstructured.Unstructured) error // of an event
 	log   zerolog.Logger
-	queue chan struct{} // has a token when an object may be pending
+	rival func(host string) // is told the name of another host that reports about the same object
+	queue chan struct{}     // has a token when an object may be pending
 
 	mu      sync.Mutex // guards objects
 	objects map[hosting.Key]*object
@@ -50,13 +51,14 @@ type object struct {
 	seen    *seen       // what the watch has shown while a writer had the object; nil: nothing
 	busy    bool        // a writer has it
 	pauses  backoffs.Doubling
+	doubts  backoffs.Doubling // pauses before corrections
 }
 
 // seen is a status of the watch; nil: the object has none.
 type seen struct{ status *api.Status }
 
 func newWriter(client dynamic.Interface, log zerolog.Logger) *writer {
-	w := &writer{log: log, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
+	w := &writer{log: log, rival: func(string) {}, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
 	w.patch = func(ctx context.Context, key hosting.Key, patch []byte) error {
 		_, err := client.Resource(resource(key.Kind)).Namespace(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 		return err
@@ -77,7 +79,7 @@ func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
 	defer w.mu.Unlock()
 	o := w.objects[key]
 	if o == nil || o.uid != uid {
-		o = &object{uid: uid, pauses: backoffs.Doubling{First: firstPause, Most: lastPause}}
+		o = &object{uid: uid, pauses: backoffs.Doubling{First: firstPause, Most: lastPause}, doubts: backoffs.Doubling{First: correction, Most: lastPause}}
 		w.objects[key] = o
 	}
 	if o.busy {
@@ -93,7 +95,7 @@ func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
 func (w *writer) doubt(o *object) {
 	if o.newest != nil && o.wanted == nil && !o.late && !same(o.present, o.newest) && !onlyHostIsDropped(o.present, o.newest) {
 		o.late = true
-		time.AfterFunc(correction, func() { w.correct(o) })
+		time.AfterFunc(o.doubts.Next(), func() { w.correct(o) })
 	}
 }
 
@@ -106,10 +108,17 @@ const correction = 2 * time.Second
 func (w *writer) correct(o *object) {
 	w.mu.Lock()
 	o.late = false
+	rival := ""
 	if o.wanted == nil {
 		o.wanted = o.newest // not written if the server has it by now
+		if o.present != nil && o.present.Host != o.newest.Host {
+			rival = o.present.Host
+		}
 	}
 	w.mu.Unlock()
+	if rival != "" {
+		w.rival(rival)
+	}
 	w.wake()
 }
 
@@ -124,6 +133,7 @@ func (w *writer) want(key hosting.Key, status *api.Status) {
 	w.mu.Lock()
 	if o := w.objects[key]; o != nil {
 		o.wanted, o.newest = status, status
+		o.doubts.Reset()
 	}
 	w.mu.Unlock()
 	w.wake()

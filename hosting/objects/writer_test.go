@@ -230,3 +230,32 @@ func TestADroppedHostIsNotWrittenAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestRivals: a host learns of another one that reports about the same object: it corrects the status again. A host that has
+// ended does not, and one that drops the field is not known.
+func TestRivals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := written(t)
+		var rivals []string
+		w.rival = func(name string) { rivals = append(rivals, name) }
+		mine, theirs := status("Serving", 1), status("Serving", 1)
+		mine.Host, theirs.Host = "me", "other"
+		w.observed(key, "u", theirs) // of a host that has ended, maybe
+		w.want(key, mine)
+		time.Sleep(time.Hour)
+		w.observed(key, "u", mine)
+		w.observed(key, "u", theirs)
+		w.observed(key, "u", mine) // the watch was late
+		time.Sleep(time.Hour)
+		if statuses, _ := r.sent(); len(statuses) != 1 || len(rivals) > 0 {
+			t.Errorf("written %q, rivals %q", statuses, rivals)
+		}
+		for range 100 {
+			w.observed(key, "u", theirs)
+			time.Sleep(10 * time.Second)
+		}
+		if statuses, _ := r.sent(); len(statuses) > 30 || len(rivals) < 2 || rivals[0] != "other" {
+			t.Errorf("written %d times, rivals %q", len(statuses), rivals)
+		}
+	})
+}

@@ -128,6 +128,9 @@ func (r *Replica) join(shared bool) error {
 	return nil
 }
 
+// NewName returns a name for this process, which no other one has.
+func NewName(ctx context.Context) string { return reactor.ReplicaName(peering.Identity(ctx)) }
+
 // Named returns the namespace and the name of a Lease that is given as NAME or NAMESPACE/NAME. The default of the name is
 // DefaultLease; the namespace may be empty.
 //

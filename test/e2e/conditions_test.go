@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/identity"
@@ -31,4 +33,30 @@ func TestHostedOperatorsWithoutRightsOrResources(t *testing.T) {
 	h.Apply(t, definition("Awaited", "awaiteds", "{type: object, x-kubernetes-preserve-unknown-fields: true}"))
 	h.condition(t, "awaiting", api.Ready, "Serving")
 	h.condition(t, "refused", api.Ready, "Serving")
+}
+
+// TestTwoHosts: of two hosts with the same declarations that are no replicas, the later one ends and names the other one, and the first
+// one continues.
+func TestTwoHosts(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	h.pack(t, "examples", version(t))
+	h.serve(t, "-n", h.namespace)
+	began := time.Now()
+	h.declare(t, "a", "examples", "tenant", "")
+	h.condition(t, "a", api.Ready, "Serving")
+	first, name := h.process, h.declared(t, "a").Status.Host
+	time.Sleep(time.Until(began.Add(20 * time.Second))) // the first one is established
+	h.serve(t, "-n", h.namespace)
+	if code := h.exits(t); code != 1 {
+		t.Errorf("the exit code is %d", code)
+	}
+	h.says(t, "the other one is "+name)
+	first.says(t, "Operators run twice: ")
+	h.space.eventually(t, func() error {
+		if host := h.declared(t, "a").Status.Host; host != name {
+			return fmt.Errorf("the host is %s", host)
+		}
+		return nil
+	})
 }
