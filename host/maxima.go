@@ -11,6 +11,7 @@ import (
 // Errors name the first limit that exceeds its maximum, and both values.
 func (o Options) CheckMaxima(maxima Options) error {
 	own, highest := o.withDefaults(), maxima.withDefaults()
+	own.MaxMemory = max(own.MaxMemory, o.MaxMemory) // the value that was set, which may be above what an instance can have
 	own.Held, highest.Held = own.Held.WithDefaults(), highest.Held.WithDefaults()
 	for _, l := range limits {
 		value, maximum := l.text(&own), l.text(&highest)

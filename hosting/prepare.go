@@ -143,6 +143,16 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 	return o, errors.Join(h.limit(&o, d.Spec.Limits), h.set(&o, d.Spec.Settings), h.grant(&o, d.Spec.Grants))
 }
 
+// Check checks the limits, the settings and the grants of a declaration, as a host with these options does before it fetches the
+// module.
+//
+// Errors name the field.
+func Check(o Options, d *Declaration) error {
+	h := New(o)
+	made := h.options.Base
+	return errors.Join(h.limit(&made, d.Spec.Limits), h.set(&made, d.Spec.Settings), h.grant(&made, d.Spec.Grants))
+}
+
 // place lets an operator serve the namespaces with the labels of the scope, or with names that
 // match its patterns.
 func (h *Host) place(d *Declaration, o *operator.Options) error {

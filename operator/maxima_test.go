@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/host"
 )
 
 // TestMaxima: every limit that has a name can be raised up to its maximum, and not above.
@@ -40,6 +42,9 @@ func TestUnsetLimitsObeyLowMaxima(t *testing.T) {
 	var own, maxima Options
 	if err := maxima.SetLimit("MaxMemory", "1Mi"); err != nil {
 		t.Fatal(err)
+	}
+	if err := (&Options{Host: host.Options{MaxMemory: 100 << 30}}).CheckMaxima(&maxima); err == nil || !strings.Contains(err.Error(), "limit MaxMemory: 100Gi is above the maximum 1Mi of the host") {
+		t.Errorf("the value that was set is not named: %v", err)
 	}
 	if err := own.CheckMaxima(&maxima); err == nil || !strings.Contains(err.Error(), "limit MaxMemory: 256Mi is above the maximum 1Mi of the host") {
 		t.Errorf("got %v", err)

@@ -98,6 +98,16 @@ func (f *fetcher) file(d *hosting.Declaration) (*hosting.Fetched, error) {
 	return &hosting.Fetched{Name: filepath.Join(d.Local, d.Spec.Module), Artifact: d.Spec.Module, Open: operator.Files}, nil
 }
 
+// check checks what can be checked without the registry: files are never signed, and keys must be valid.
+func (f *fetcher) check(d *hosting.Declaration) error {
+	if !d.Spec.IsArtifact() {
+		_, err := f.file(d)
+		return err
+	}
+	_, err := f.guard(&modules.Finder{}, d)
+	return err
+}
+
 // checkRegistry refuses registries on the host's own machine and behind addresses, unless a
 // flag names them.
 func (f *fetcher) checkRegistry(d *hosting.Declaration, r oci.Reference) error {

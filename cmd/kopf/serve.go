@@ -193,6 +193,9 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
+	if err := o.checkSigners(); err != nil {
+		return err
+	}
 	exporter, farewell, err := o.traces.exporter(ctx, "kopf serve", log)
 	if err != nil {
 		return err
@@ -303,20 +306,39 @@ func serveFrom(ctx context.Context, serving *hosting.Host, from source, namespac
 
 // check checks the flags about all operators, and the directory.
 func (o *serveOptions) check(stdout io.Writer) error {
-	if _, err := o.base(); err != nil {
+	base, err := o.base()
+	if err != nil {
+		return err
+	}
+	if err := o.checkSigners(); err != nil {
 		return err
 	}
 	declared, err := folder.Read(o.dir)
 	if err != nil {
 		return err
 	}
+	modules := newFetcher(o.registryOptions, &o.verificationOptions, o.registries)
+	var wrong []error
 	if len(declared) == 0 {
 		fmt.Fprintf(stdout, "%s: no operators are declared: put manifests (*.yaml, *.yml, *.json) of WasmOperators into it\n", cell(o.dir))
 	}
 	for _, d := range declared {
+		if err := errors.Join(hosting.Check(hosting.Options{Base: base, GrantedSettings: o.settings}, &d), modules.check(&d)); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", d.Key, err))
+			continue
+		}
 		fmt.Fprintf(stdout, "%s: %s as %s\n", d.Key, d.Spec.Module, d.Account())
 	}
-	return nil
+	return errors.Join(wrong...)
+}
+
+// checkSigners checks the flags about signatures once, instead of for each operator.
+func (o *serveOptions) checkSigners() error {
+	if !o.demanded() {
+		return nil
+	}
+	_, err := o.demands()
+	return err
 }
 
 // source creates the source, and checks that the cluster is prepared.

@@ -35,7 +35,7 @@ const (
 type Options struct {
 	Config     *rest.Config // of the host
 	Namespaces []string     // whose WasmOperators are served; empty: all namespaces, and the ClusterWasmOperators
-	Replica    bool     // the host is one of several that know of each other
+	Replica    bool         // the host is one of several that know of each other
 	Log        zerolog.Logger
 }
 
