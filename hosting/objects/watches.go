@@ -56,38 +56,41 @@ type survey struct {
 func (s *survey) watches(ctx context.Context, places []place) ([]installation.Watch, error) {
 	var all []installation.Watch
 	for _, p := range places {
-		var failed error // the first error of an object
-		_, err := apiserver.List(ctx, p.of(s.client), func(o *unstructured.Unstructured) {
-			if failed != nil {
-				return
+		var running []*api.Operator // all pages are read first: the reviews take longer than the version of a listing lives
+		_, err := apiserver.List(ctx, p.of(s.client), func(object *unstructured.Unstructured) {
+			if o := runningOf(object); o != nil {
+				running = append(running, o)
 			}
-			key := keyOf(p.kind, o)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("the resource %s.%s: %w", p.kind.Plural(), api.Group, err)
+		}
+		for _, o := range running {
+			key := hosting.Key{Kind: p.kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
 			watches, err := s.of(ctx, key, o)
 			if err != nil {
-				failed = fmt.Errorf("%s: %w", key, err)
+				return nil, fmt.Errorf("%s: %w", key, err)
 			}
 			all = append(all, watches...)
-		})
-		if failed == nil && err != nil {
-			failed = fmt.Errorf("the resource %s.%s: %w", p.kind.Plural(), api.Group, err)
-		}
-		if failed != nil {
-			return nil, failed
 		}
 	}
 	return all, nil
 }
 
-// of returns what one operator watches.
-func (s *survey) of(ctx context.Context, key hosting.Key, object *unstructured.Unstructured) (watches []installation.Watch, err error) {
+// runningOf returns a declared operator that watches something; nil for others: the host runs no invalid declaration.
+func runningOf(object *unstructured.Unstructured) *api.Operator {
 	text, err := object.MarshalJSON()
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	o, err := api.Decode(text)
-	if err != nil || o.Status == nil {
-		return nil, nil //nolint:nilerr // the host runs no invalid declaration
+	if o, err := api.Decode(text); err == nil && o.Status != nil && len(o.Status.Resources) > 0 {
+		return o
 	}
+	return nil
+}
+
+// of returns what one operator watches.
+func (s *survey) of(ctx context.Context, key hosting.Key, o *api.Operator) (watches []installation.Watch, err error) {
 	served, err := s.served(ctx, o)
 	if err != nil {
 		return nil, err

@@ -22,27 +22,31 @@ func TestRolesOfWatches(t *testing.T) {
 	list := func(items ...string) string {
 		return `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"1"},"items":[` + strings.Join(items, ",") + `]}`
 	}
+	pages := func(first string, rest ...string) string { return first + "|" + strings.Join(rest, ",") }
 	operator := func(kind api.Kind, metadata, spec, status string) string {
 		return `{"apiVersion":"hosting.kopf.dev/v1alpha1","kind":"` + string(kind) + `","metadata":{` + metadata + `},"spec":{"module":"m",` + spec + `},` + status + `}`
 	}
 	answers := map[string]string{
-		"/apis/hosting.kopf.dev/v1alpha1/wasmoperators": list(
+		"/apis/hosting.kopf.dev/v1alpha1/wasmoperators": pages(
 			operator(api.Namespaced, `"name":"a","namespace":"ns1"`, `"serviceAccountName":"may"`, resources),
 			operator(api.Namespaced, `"name":"b","namespace":"ns2"`, `"serviceAccountName":"may"`, `"status":{}`),
 			operator(api.Namespaced, `"name":"c","namespace":"ns2"`, `"serviceAccountName":"not"`, resources)),
 		"/apis/hosting.kopf.dev/v1alpha1/clusterwasmoperators": list(
 			operator(api.Cluster, `"name":"d"`, `"serviceAccountName":"may","serviceAccountNamespace":"ns1","scope":{"namespaces":["ns*,!ns2"]}`, `"status":{"resources":["things.v1.kopf.dev"]}`)),
-		"/api/v1/namespaces": list(`{"metadata":{"name":"ns1"}}`, `{"metadata":{"name":"ns2"}}`, `{"metadata":{"name":"ns3"}}`),
+		"/api/v1/namespaces": pages(`{"metadata":{"name":"ns1"}}`, `{"metadata":{"name":"ns2"}}`, `{"metadata":{"name":"ns3"}}`),
 		"/api/v1":            `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","namespaced":true},{"name":"nodes"}]}`,
 		"/apis/kopf.dev/v1":  `{"kind":"APIResourceList","groupVersion":"kopf.dev/v1","resources":[{"name":"things","namespaced":true}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if !strings.HasSuffix(r.URL.Path, "/subjectaccessreviews") {
-			if limit := r.URL.Query().Get("limit"); strings.Contains(answers[r.URL.Path], `"kind":"List"`) && limit != "10" {
-				t.Errorf("%s: a page of %q objects, of which authors choose the size", r.URL.Path, limit)
+			answer := answers[r.URL.Path]
+			if first, rest, ok := strings.Cut(answer, "|"); ok && r.URL.Query().Get("limit") == "10" { // two pages
+				if answer = list(rest); !r.URL.Query().Has("continue") {
+					answer = strings.Replace(list(first), `"metadata":{`, `"metadata":{"continue":"c",`, 1)
+				}
 			}
-			io.WriteString(w, answers[r.URL.Path])
+			io.WriteString(w, answer)
 			return
 		}
 		review := &unstructured.Unstructured{}
