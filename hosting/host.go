@@ -89,6 +89,7 @@ type instance interface {
 	Ready() <-chan struct{}
 	Problems() (problems []string, refused bool)
 	Unserved() []string
+	Unpatched() []string
 	Facts() operator.Facts
 	Throttles() []operator.Throttle
 	Usage() operator.Usage

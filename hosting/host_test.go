@@ -35,6 +35,7 @@ type fake struct {
 	reload    func() error
 	problems  atomic.Pointer[[]string]
 	unserved  atomic.Pointer[[]string]
+	unpatched atomic.Pointer[[]string]
 	throttles atomic.Pointer[[]operator.Throttle]
 	lingering time.Duration
 	usage     operator.Usage
@@ -76,6 +77,13 @@ func (f *fake) Problems() (problems []string, refused bool) {
 
 func (f *fake) Unserved() []string {
 	if u := f.unserved.Load(); u != nil {
+		return *u
+	}
+	return nil
+}
+
+func (f *fake) Unpatched() []string {
+	if u := f.unpatched.Load(); u != nil {
 		return *u
 	}
 	return nil

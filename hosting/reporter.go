@@ -79,7 +79,7 @@ func (r *reporter) runsAsDeclared() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.status.Find(api.Ready)
-	return c != nil && (c.Status == api.True || c.Reason == notWatching || c.Reason == unserving || c.Reason == loading)
+	return c != nil && (c.Status == api.True || slices.Contains([]string{notWatching, notPatching, unserving, loading}, c.Reason))
 }
 
 // finding is a condition without its times.
@@ -164,6 +164,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 const (
 	loading     = "Loading"
 	notWatching = "NotWatching"
+	notPatching = "NotPatching"
 	unserving   = "ResourcesUnserved" // also of Degraded, if there are others
 )
 
@@ -193,10 +194,15 @@ func (r *reporter) watching(run *run, settled bool) []finding {
 	if !run.served {
 		ready = finding{api.Ready, api.False, loading, "the operator lists its objects"}
 	}
+	if why := run.op.Unpatched(); len(why) > 0 {
+		message := "the results of handlers cannot be stored, so the handlers are called again; the account needs the verb patch: " + strings.Join(why, "; ")
+		return []finding{{api.Ready, api.False, notPatching, message}, {api.Degraded, api.True, notPatching, message}}
+	}
 	if why := run.op.Unserved(); len(why) > 0 {
 		degraded = finding{api.Degraded, api.True, unserving, strings.Join(why, "; ")}
+		ready.reason, ready.message = degraded.reason, degraded.message
 		if len(run.op.Facts().Resources) == 0 {
-			ready = finding{api.Ready, api.False, unserving, degraded.message}
+			ready.status = api.False
 		}
 	}
 	return []finding{ready, degraded}

@@ -277,6 +277,10 @@ func (op *Operator) Problems() (problems []string, refused bool) {
 // ambiguous.
 func (op *Operator) Unserved() []string { return op.reactor.Unserved() }
 
+// Unpatched returns the answers of the API server about resources whose objects the operator may not
+// patch: nothing about them can be stored, and their handlers are called again.
+func (op *Operator) Unpatched() []string { return op.reactor.Unpatched() }
+
 // Facts describe what an operator is made of.
 type Facts struct {
 	Digest    string   // of the first module

@@ -16,6 +16,14 @@ func (op *Operator) Streams() []watching.State { return op.streams.States() }
 // Unserved says which resources cannot be served, and why: they do not exist, or are ambiguous.
 func (op *Operator) Unserved() []string { return op.streams.Lacking() }
 
+// Unpatched returns the answers of the API server about resources whose objects the operator may not patch.
+func (op *Operator) Unpatched() []string {
+	if !op.serving.Load() {
+		return nil
+	}
+	return op.client.Unpatched()
+}
+
 // Handled returns how many events of objects the operator has begun to handle so far.
 func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
 

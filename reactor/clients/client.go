@@ -100,6 +100,7 @@ type Client struct {
 	onRefusal func()        // called at the first of them; nil: no function is called
 
 	patches, events, others class
+	unpatched               refusals
 
 	mu          sync.Mutex // guards connections
 	connections map[*credentials.Item]*connection
@@ -152,8 +153,17 @@ func (c *Client) PatchWith(ctx context.Context, path apipath.Path, contentType s
 // large enough.
 func (c *Client) PatchInto(ctx context.Context, path apipath.Path, contentType string, body []byte, hooks Hooks, into []byte) ([]byte, error) {
 	options := c.options()
+	failed := hooks.Failed
+	hooks.Failed = func(err error) {
+		c.unpatched.note(path, err)
+		if failed != nil {
+			failed(err)
+		}
+	}
 	options.hooks, options.into = hooks, into
-	return c.request(ctx, writing, c.patches, options, http.MethodPatch, string(path), contentType, body)
+	data, err := c.request(ctx, writing, c.patches, options, http.MethodPatch, string(path), contentType, body)
+	c.unpatched.note(path, err)
+	return data, err
 }
 
 // Post creates an object, with the given pauses between attempts.
