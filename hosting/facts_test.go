@@ -76,6 +76,16 @@ func TestRetryEndsTheQuarantine(t *testing.T) {
 		if n := len(x.all()); n != 3*maxCrashes+1 {
 			t.Errorf("an operator that serves was started again: %d", n)
 		}
+		x.all()[3*maxCrashes].problems.Store(&[]string{"things: refused"})
+		time.Sleep(2 * looking)
+		if err := x.Retry(d.Key); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		x.has("a", api.Ready, api.True, "Serving", "")
+		if n := len(x.all()); n != 3*maxCrashes+2 {
+			t.Errorf("an operator that may not list its objects was not started again: %d", n)
+		}
 		if err := x.Retry(Key{Kind: api.Namespaced, Namespace: "ns", Name: "b"}); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "WasmOperator ns/b") {
 			t.Errorf("of an unknown one: %v", err)
 		}

@@ -82,6 +82,13 @@ func (r *reporter) runsAsDeclared() bool {
 	return c != nil && (c.Status == api.True || slices.Contains([]string{notWatching, notPatching, unserving, loading}, c.Reason))
 }
 
+// isReady reports whether the operator serves as declared.
+func (r *reporter) isReady() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status.Is(api.Ready)
+}
+
 // finding is a condition without its times.
 type finding struct {
 	of      api.ConditionType

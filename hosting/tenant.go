@@ -114,6 +114,11 @@ func (e epoch) equal(other epoch) bool {
 	return e.uid == other.uid && e.retry == other.retry && e.retries == other.retries && e.generation == other.generation && e.version == other.version && reflect.DeepEqual(e.spec, other.spec)
 }
 
+// asksAgain reports whether another epoch asks for the same declaration to be tried again.
+func (e epoch) asksAgain(other epoch) bool {
+	return e.uid == other.uid && e.generation == other.generation && (e.retry != other.retry || e.retries != other.retries)
+}
+
 // attempts are the failed ones of the present epoch.
 type attempts struct {
 	epoch    epoch
@@ -261,6 +266,9 @@ func (t *tenant) work(ctx context.Context) {
 // that of the attempt.
 func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending bool) {
 	if e := t.epochOf(&d); !t.attempts.epoch.equal(e) {
+		if t.run != nil && t.run.isOf(&d) && t.attempts.epoch.asksAgain(e) && !t.report.isReady() {
+			t.halt() // it runs as declared, but does not work
+		}
 		t.stopTimer()
 		t.attempts = attempts{epoch: e}
 		t.report.released(&d)

@@ -72,13 +72,13 @@ func printReport(to io.Writer, report *facts.Report, wide bool) error {
 		return err
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
-	fmt.Fprint(table, "OPERATOR\tDIGEST\tREADY\tOBJECTS\tCALLS\tERRORS\tMEMORY\tCPU")
+	fmt.Fprint(table, "OPERATOR\tDIGEST\tREADY\tREASON\tOBJECTS\tCALLS\tERRORS\tMEMORY\tCPU")
 	hosts := wide && report.Host.Replicas != nil
 	if hosts {
 		fmt.Fprint(table, "\tHOST")
 	}
 	if wide {
-		fmt.Fprint(table, "\tREASON\tHANDLERS\tQUEUED\tRETRIES\tDAEMONS\tRESTARTS\tHOST MEMORY\tMODULE")
+		fmt.Fprint(table, "\tHANDLERS\tQUEUED\tRETRIES\tDAEMONS\tRESTARTS\tHOST MEMORY\tMODULE")
 	}
 	fmt.Fprintln(table)
 	for i := range report.Operators {
@@ -101,12 +101,12 @@ func row(to io.Writer, f *facts.Operator, wide, hosts bool) {
 		ready = "True"
 	}
 	w := &f.Work
-	fmt.Fprintf(to, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s", cell(titleOf(f)), shortDigest(f.Module.Digest), ready, w.Objects, w.Calls, w.Errors, endpoints.Bytes(f.Memory.Instances), endpoints.Seconds(w.ComputingSeconds))
+	fmt.Fprintf(to, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s", cell(titleOf(f)), shortDigest(f.Module.Digest), ready, orDash(cell(f.Reason)), w.Objects, w.Calls, w.Errors, endpoints.Bytes(f.Memory.Instances), endpoints.Seconds(w.ComputingSeconds))
 	if hosts {
 		fmt.Fprintf(to, "\t%s", orDash(cell(f.Host)))
 	}
 	if wide {
-		fmt.Fprintf(to, "\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s", cell(f.Reason), f.Module.Handlers, w.Queued, w.Retries, w.Daemons, f.Restarts, endpoints.Bytes(f.Memory.Host), cell(f.Module.Declared))
+		fmt.Fprintf(to, "\t%d\t%d\t%d\t%d\t%d\t%s\t%s", f.Module.Handlers, w.Queued, w.Retries, w.Daemons, f.Restarts, endpoints.Bytes(f.Memory.Host), cell(f.Module.Declared))
 	}
 	fmt.Fprintln(to)
 }

@@ -46,7 +46,8 @@ func (h *hostOfTest) Facts() []facts.Operator {
 	if r := h.replicas; r != nil {
 		mailer.Standby, mailer.Host, mailer.Work.Paused = !r.Leads, r.Leader, !r.Leads
 	}
-	return []facts.Operator{cluster, other, mailer}
+	asleep := facts.Operator{Kind: api.Cluster, Name: "asleep", Reason: "Suspended"}
+	return []facts.Operator{cluster, other, mailer, asleep}
 }
 
 func (h *hostOfTest) Journal(hosting.Key) (*journals.Journal, error) { return &h.journal, nil }
@@ -87,13 +88,13 @@ func TestGet(t *testing.T) {
 	_, url := serving(t)
 	code, out, _ := atHost(t, url, "get")
 	lines := strings.Split(out, "\n")
-	if code != exitOK || len(lines) != 5 || strings.Contains(out, "\x1b") || strings.Join(strings.Fields(lines[0]), " ") != "OPERATOR DIGEST READY OBJECTS CALLS ERRORS MEMORY CPU" {
+	if code != exitOK || len(lines) != 6 || strings.Contains(out, "\x1b") || strings.Join(strings.Fields(lines[0]), " ") != "OPERATOR DIGEST READY REASON OBJECTS CALLS ERRORS MEMORY CPU" {
 		t.Errorf("%d\n%s", code, out)
 	}
-	if !strings.HasPrefix(lines[3], "team/mailer ") || !strings.Contains(lines[3], "sha256:0123456789ab ") || strings.Join(strings.Fields(lines[3])[2:], " ") != "True 12 345 6 3.0 MiB 1m15s" {
+	if !strings.HasPrefix(lines[3], "team/mailer ") || !strings.Contains(lines[3], "sha256:0123456789ab ") || strings.Join(strings.Fields(lines[3])[2:], " ") != "True Serving 12 345 6 3.0 MiB 1m15s" {
 		t.Errorf("the row of an operator is %q", lines[3])
 	}
-	for line, want := range map[string]int{"get -n team": 2, "get -A": 4, "get team/mailer": 2, "get janitor -o wide": 2, "get -o wide": 4, "get -n nothing": 1} {
+	for line, want := range map[string]int{"get -n team": 2, "get -A": 5, "get team/mailer": 2, "get janitor -o wide": 2, "get -o wide": 5, "get -n nothing": 1} {
 		code, out, stderr := atHost(t, url, line)
 		if code != exitOK || strings.Count(out, "\n") != want || strings.Contains(out, "\x1b") {
 			t.Errorf("kopf %s: %d\n%s%s", line, code, out, stderr)
@@ -113,7 +114,7 @@ func TestGetFromReplicas(t *testing.T) {
 	h, url := serving(t)
 	h.replicas = &facts.Replicas{Name: "host-b", Leader: "host-a"}
 	code, out, _ := atHost(t, url, "get team/mailer -o wide")
-	if code != exitOK || !strings.Contains(out, " CPU     HOST     REASON ") || !strings.Contains(out, " Standby ") || !strings.Contains(out, " host-a ") {
+	if code != exitOK || !strings.Contains(out, " CPU     HOST     HANDLERS ") || !strings.Contains(out, " Standby ") || !strings.Contains(out, " host-a ") {
 		t.Errorf("%d\n%s", code, out)
 	}
 	if code, out, _ = atHost(t, url, "describe team/mailer"); code != exitOK || !strings.Contains(out, "the host that runs it is host-a") || strings.Contains(out, "Paused") {
@@ -159,12 +160,12 @@ func TestLogs(t *testing.T) {
 
 func TestRetry(t *testing.T) {
 	h, url := serving(t)
-	for line, want := range map[string]string{"retry janitor": "janitor is started again\n", "retry mailer -n team": "team/mailer serves, and continues\n"} {
+	for line, want := range map[string]string{"retry janitor": "janitor is started again\n", "retry mailer -n team": "team/mailer serves, and continues\n", "retry asleep": "asleep is suspended: to start it, set spec.suspend to false\n"} {
 		if code, out, stderr := atHost(t, url, line); code != exitOK || out != want {
 			t.Errorf("kopf %s: %d %s%s", line, code, out, stderr)
 		}
 	}
-	if got := len(h.retried); got != 2 {
+	if got := len(h.retried); got != 3 {
 		t.Errorf("%d retries: %v", got, h.retried)
 	}
 }

@@ -31,11 +31,14 @@ Every flag can also be set by a variable: --host by KOPF_RETRY_HOST.`,
 			if err := c.Retry(contextOf(cmd), f); err != nil {
 				return err
 			}
-			if f.Ready {
-				_, err = fmt.Fprintf(stdout, "%s serves, and continues\n", cell(titleOf(f)))
-			} else {
-				_, err = fmt.Fprintf(stdout, "%s is started again\n", cell(titleOf(f)))
+			becomes := "is started again"
+			switch {
+			case f.Ready:
+				becomes = "serves, and continues"
+			case f.Reason == "Suspended":
+				becomes = "is suspended: to start it, set spec.suspend to false"
 			}
+			_, err = fmt.Fprintf(stdout, "%s %s\n", cell(titleOf(f)), becomes)
 			return err
 		},
 	}
