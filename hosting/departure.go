@@ -105,7 +105,11 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 	if selection, ok := o.Territory.(*places.Selection); ok {
 		p.selection = selection
 	}
-	p.began = t.report.releasing(d, fmt.Sprintf("the declaration is being deleted; the finalizers %s of the operator are removed", p.options.Finalizer))
+	message := fmt.Sprintf("the declaration is being deleted; the finalizers %s of the operator are removed", p.options.Finalizer)
+	if limit > 0 && !d.Spec.Suspend {
+		message = fmt.Sprintf("the declaration is being deleted; the finalizers %s of the operator are removed when no object waits for its deletion handlers, or after %v", p.options.Finalizer, limit)
+	}
+	p.began = t.report.releasing(d, message)
 	p.until = p.began.Add(limit)
 	return p
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // Operator is an operator whose modules are loaded. It runs once.
@@ -286,7 +287,7 @@ type Facts struct {
 	Digest    string   // of the first module
 	Handlers  int      // that the modules and guests register
 	Webhooks  int      // of these, those that the API server calls: for admission and conversion
-	Resources []string // that the operator watches now, in alphabetical order: kopfexamples.v1.kopf.dev
+	Resources []string // that the operator watches now for its handlers, in alphabetical order: kopfexamples.v1.kopf.dev
 	Finalizer string   // that the operator adds to objects; empty until the operator has started
 }
 
@@ -312,7 +313,9 @@ func (op *Operator) Facts() Facts {
 		count(guest.Registration().Handlers)
 	}
 	for _, stream := range op.reactor.Streams() {
-		facts.Resources = append(facts.Resources, stream.Resource)
+		if stream.Purpose == watching.ForHandlers {
+			facts.Resources = append(facts.Resources, stream.Resource)
+		}
 	}
 	select {
 	case <-op.ready:

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,13 @@ func TestHostedOperatorsWithoutRightsOrResources(t *testing.T) {
 	h.Apply(t, definition("Awaited", "awaiteds", "{type: object, x-kubernetes-preserve-unknown-fields: true}"))
 	h.condition(t, "awaiting", api.Ready, "Serving")
 	h.condition(t, "refused", api.Ready, "Serving")
+	h.Apply(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: scopes}, rules: [{apiGroups: ['', apiextensions.k8s.io], resources: [namespaces, customresourcedefinitions], verbs: [list, watch]}]}")
+	h.Apply(t, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: scopes-%[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scopes}, subjects: [{kind: ServiceAccount, name: less, namespace: %[1]s}]}", h.namespace))
+	h.declare(t, "refused", "examples", "less", ", grants: {config: {a: b}}") // it starts again
+	h.condition(t, "refused", api.Ready, "Serving")
+	h.space.until(t, "it names the resources of its handlers, and no others", func() bool {
+		return slices.Equal(h.declared(t, "refused").Status.Resources, []string{"kopfexamples.v1.kopf.dev"})
+	})
 }
 
 // TestTwoHosts: of two hosts with the same declarations that are no replicas, the later one ends and names the other one, and the first
