@@ -92,6 +92,24 @@ func isNotFound(err error) bool {
 	return errors.Is(err, errdef.ErrNotFound) || errors.As(err, &response) && response.StatusCode == http.StatusNotFound
 }
 
+// UnauthorizedError is an ErrDenied that other credentials can remove.
+type UnauthorizedError struct {
+	Registry string
+	Answer   string
+}
+
+// Unwrap returns ErrDenied.
+func (*UnauthorizedError) Unwrap() error { return ErrDenied }
+
+// Reason is the error without what a user of a command line can do.
+func (e *UnauthorizedError) Reason() string {
+	return fmt.Sprintf("%v: the registry wants (other) credentials (%s)", ErrDenied, e.Answer)
+}
+
+func (e *UnauthorizedError) Error() string {
+	return fmt.Sprintf("%s: docker login %s, or podman login %[2]s", e.Reason(), e.Registry)
+}
+
 // answered describes an error response.
 func answered(r Reference, e *errcode.ErrorResponse) error {
 	said := strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
@@ -100,7 +118,7 @@ func answered(r Reference, e *errcode.ErrorResponse) error {
 	}
 	switch e.StatusCode {
 	case http.StatusUnauthorized:
-		return fmt.Errorf("%w: the registry wants (other) credentials (%s): docker login %s, or podman login %s", ErrDenied, said, r.Registry, r.Registry)
+		return &UnauthorizedError{r.Registry, said}
 	case http.StatusForbidden:
 		return fmt.Errorf("%w: the credentials do not allow it (%s)", ErrDenied, said)
 	case http.StatusNotFound:

@@ -68,7 +68,7 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 	found, err := reserved.fetch(ctx, finder, r)
 	if err != nil {
 		reserved.release()
-		return nil, classified(err)
+		return nil, classified(d, err)
 	}
 	name, wasm := found.Name, found.Module
 	return &hosting.Fetched{
@@ -147,10 +147,10 @@ func (f *fetcher) finderOf(d *hosting.Declaration, r oci.Reference, secrets []ma
 	if d.Local == "" && (f.auth == "" || len(secrets) > 0) {
 		o.Configs = [][]byte{}
 	}
-	for _, secret := range secrets {
+	for i, secret := range secrets {
 		config, ok := secret[hosting.CredentialsKey]
 		if !ok {
-			return nil, &hosting.Refusal{Condition: api.Resolved, Reason: "PullSecretInvalid", Err: errors.New("spec.pullSecrets: want secrets of the type kubernetes.io/dockerconfigjson")}
+			return nil, &hosting.Refusal{Condition: api.Resolved, Reason: "PullSecretInvalid", Err: fmt.Errorf("spec.pullSecrets[%d]: %s is not a secret of the type kubernetes.io/dockerconfigjson", i, d.Spec.PullSecrets[i])}
 		}
 		o.Configs = append(o.Configs, config)
 	}
@@ -194,8 +194,13 @@ func (f *fetcher) guard(finder *modules.Finder, d *hosting.Declaration) (signed 
 }
 
 // classified adds the condition to an error of a registry.
-func classified(err error) error {
+func classified(d *hosting.Declaration, err error) error {
+	var unauthorized *oci.UnauthorizedError
 	switch {
+	case errors.As(err, &unauthorized) && len(d.Spec.PullSecrets) > 0:
+		return &hosting.Refusal{Condition: api.Resolved, Reason: "PullDenied", Err: fmt.Errorf("%s: %s; check the credentials for %s in spec.pullSecrets: %s", d.Spec.Module, unauthorized.Reason(), unauthorized.Registry, strings.Join(d.Spec.PullSecrets, ", "))}
+	case errors.As(err, &unauthorized) && d.Local == "":
+		return &hosting.Refusal{Condition: api.Resolved, Reason: "PullDenied", Err: fmt.Errorf("%s: %s; name secrets with credentials in spec.pullSecrets", d.Spec.Module, unauthorized.Reason())}
 	case errors.Is(err, operator.ErrNotPublic):
 		return &hosting.Refusal{Condition: api.Resolved, Reason: "ModuleNotAllowed", Err: fmt.Errorf("spec.module: %w", err)}
 	case errors.Is(err, signatures.ErrUnverified):

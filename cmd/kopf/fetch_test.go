@@ -8,6 +8,9 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -23,7 +26,13 @@ func TestModulesOfDeclarations(t *testing.T) {
 	registry.Pack(t, "v1", []byte("\x00asm\x01\x00\x00\x00"))
 	here := registry.Ref("v1")
 	public := publicKey(t)
-	f := newFetcher(registryOptions{}, &verificationOptions{}, []string{here.Registry})
+	closed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer closed.Close()
+	private := strings.TrimPrefix(closed.URL, "http://")
+	f := newFetcher(registryOptions{}, &verificationOptions{}, []string{here.Registry, private})
 	secret := map[string][]byte{".dockerconfigjson": []byte(`{"auths":{}}`)}
 	tests := []struct {
 		name, module string
@@ -41,12 +50,17 @@ func TestModulesOfDeclarations(t *testing.T) {
 		{"another registry", "oci://ghcr.io/me/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "does not ask the registry ghcr.io"},
 		{"no signature", here.String(), []string{public}, nil, api.Verified, "Unsigned", here.Repository},
 		{"no key", here.String(), []string{"nonsense"}, nil, api.Accepted, "InvalidSpec", "spec.verification.keys[0]"},
-		{"another secret", here.String(), nil, []map[string][]byte{{"password": nil}}, api.Resolved, "PullSecretInvalid", "kubernetes.io/dockerconfigjson"},
+		{"another secret", here.String(), nil, []map[string][]byte{{"password": nil}}, api.Resolved, "PullSecretInvalid", "spec.pullSecrets[0]: secret0 is not a secret of the type kubernetes.io/dockerconfigjson"},
+		{"no credentials", "oci://" + private + "/op:v1", nil, nil, api.Resolved, "PullDenied", "(401 Unauthorized); name secrets with credentials in spec.pullSecrets"},
+		{"credentials for another registry", "oci://" + private + "/op:v1", nil, []map[string][]byte{secret}, api.Resolved, "PullDenied", "(401 Unauthorized); check the credentials for " + private + " in spec.pullSecrets: secret0"},
 	}
 	for _, tt := range tests {
 		d := &hosting.Declaration{Spec: api.Spec{Module: tt.module}}
 		if tt.keys != nil {
 			d.Spec.Verification = &api.Verification{Keys: tt.keys}
+		}
+		for i := range tt.secrets {
+			d.Spec.PullSecrets = append(d.Spec.PullSecrets, fmt.Sprint("secret", i))
 		}
 		got, err := f.fetch(t.Context(), d, tt.secrets)
 		var refusal *hosting.Refusal
