@@ -361,8 +361,8 @@ func TestCrashLoopsEndInQuarantine(t *testing.T) {
 		x.has("a", api.Ready, api.False, "Ended", "it computes nonsense")
 		time.Sleep(10 * time.Hour)
 		x.has("a", api.Quarantined, api.True, "CrashLoop", "has ended 8 times in a row")
-		if n := len(x.all()); n != maxCrashes {
-			t.Errorf("it was started %d times", n)
+		if n, restarts := len(x.all()), x.Status(key("a")).Restarts; n != maxCrashes || restarts != maxCrashes {
+			t.Errorf("it was started %d times, and reports %d restarts", n, restarts)
 		}
 		x.mu.Lock()
 		x.setUp = func(*fake) {}
@@ -370,6 +370,9 @@ func TestCrashLoopsEndInQuarantine(t *testing.T) {
 		x.declared("a", 2, nil)
 		x.has("a", api.Ready, api.True, "Serving", "")
 		x.has("a", api.Quarantined, api.False, "None", "")
+		if text, err := json.Marshal(x.Status(key("a"))); err != nil || !strings.Contains(string(text), `"restarts":0`) { // a column shows it
+			t.Errorf("%s, %v", text, err)
+		}
 	})
 }
 

@@ -224,6 +224,13 @@ func (r *reporter) fetched(f *Fetched, d *Declaration) {
 	r.update(d, nil, finding{api.Resolved, api.True, "Fetched", f.Artifact}, verified)
 }
 
+// restarts notes how often the operator has ended by itself.
+func (r *reporter) restarts(crashes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Restarts = crashes
+}
+
 // running notes which artifact runs.
 func (r *reporter) running(artifact string) {
 	r.mu.Lock()

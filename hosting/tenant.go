@@ -548,6 +548,7 @@ func (t *tenant) fail(step context.Context, d *Declaration, err error) {
 		t.stopTimer()
 		a.timer = time.AfterFunc(delay, t.kick)
 	}
+	t.report.restarts(a.crashes)
 	t.report.failed(d, refusal, t.run != nil, a.failures, delay)
 }
 

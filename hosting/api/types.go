@@ -148,7 +148,7 @@ type Status struct {
 	Webhooks           int         `json:"webhooks,omitempty"`           // of these, those for admission and conversion
 	Resources          []string    `json:"resources,omitempty"`          // that the handlers are for
 	Finalizer          string      `json:"finalizer,omitempty"`          // that the operator adds to objects
-	Restarts           int         `json:"restarts,omitempty"`           // since the spec has changed
+	Restarts           int         `json:"restarts"`                     // since the spec has changed
 	Host               string      `json:"host,omitempty"`               // that runs the operator, if the host has replicas: its name in their Lease
 	Conditions         []Condition `json:"conditions,omitempty"`
 }
