@@ -156,6 +156,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 		{api.Quarantined, api.False, "None", "the operator is started when it has to be"},
 		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
+	findings = append(findings, resolved(run.artifact, run.signed)...) // an attempt for another version may have been between
 	findings = append(findings, r.watching(run, run.isSettled(len(facts.Resources)))...)
 	if run.isSettled(len(facts.Resources)) {
 		findings = append(findings, r.shared(api.True, "Serving", "all hosts run this version, and share its objects")...)
@@ -217,11 +218,15 @@ func (r *reporter) watching(run *run, settled bool) []finding {
 
 // fetched reports the module.
 func (r *reporter) fetched(f *Fetched, d *Declaration) {
+	r.update(d, nil, resolved(f.Artifact, f.Signed)...)
+}
+
+func resolved(artifact string, signed bool) []finding {
 	verified := finding{api.Verified, api.Unknown, "NotRequired", "no signatures are required"}
-	if f.Signed {
+	if signed {
 		verified = finding{api.Verified, api.True, "Signed", "the required signatures exist"}
 	}
-	r.update(d, nil, finding{api.Resolved, api.True, "Fetched", f.Artifact}, verified)
+	return []finding{{api.Resolved, api.True, "Fetched", artifact}, verified}
 }
 
 // restarts notes how often the operator has ended by itself.

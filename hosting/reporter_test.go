@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +85,21 @@ func TestUnservedResources(t *testing.T) {
 		x.has("a", api.Degraded, api.True, "NotPatching", "things")
 		x.all()[0].unpatched.Store(nil)
 		time.Sleep(looking + time.Millisecond)
+		x.has("a", api.Ready, api.True, "Serving", "")
+	})
+}
+
+// TestRollbacks: after an attempt for another version, the status is about the version that runs again.
+func TestRollbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.declared("a", 1, nil)
+		x.all()[0].reload = func() error { return errors.New("it cannot start") }
+		x.declared("a", 2, func(s *api.Spec) { s.Module = "v2" })
+		x.has("a", api.Resolved, api.True, "Fetched", "v2@digest")
+		x.has("a", api.Degraded, api.True, "LoadFailed", "an earlier version continues")
+		x.declared("a", 3, nil)
+		x.has("a", api.Resolved, api.True, "Fetched", "v1@digest")
 		x.has("a", api.Ready, api.True, "Serving", "")
 	})
 }

@@ -76,6 +76,7 @@ type run struct {
 	began time.Time
 
 	artifact string        // with its digest
+	signed   bool          // as required
 	idle     chan struct{} // closed when nothing is left of its work on objects; may stay open if the operator does not end
 	ended    chan struct{} // closed when err is set
 	err      error
@@ -408,14 +409,14 @@ func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched)
 	if _, err := t.host.reload(step, d, t.run.op); err != nil {
 		return err
 	}
-	t.run.epoch, t.run.artifact = epochOf(d), fetched.Artifact
+	t.run.epoch, t.run.artifact, t.run.signed = epochOf(d), fetched.Artifact, fetched.Signed
 	return nil
 }
 
 // renew loads a new operator, stops the old one, and starts the new one.
 func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Options, fetched *Fetched) error {
 	uid := d.UID
-	r := &run{epoch: epochOf(d), local: d.Local, artifact: fetched.Artifact, idle: make(chan struct{}), ended: make(chan struct{}), next: fetched}
+	r := &run{epoch: epochOf(d), local: d.Local, artifact: fetched.Artifact, signed: fetched.Signed, idle: make(chan struct{}), ended: make(chan struct{}), next: fetched}
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	given := permissionOf(&o)
