@@ -52,7 +52,7 @@ var fields = map[string]field{
 	"networking.enforce_retry_after": flag(func(s *Settings) *bool { return &s.Networking.EnforceRetryAfter }),
 	"networking.trust_env":           flag(func(s *Settings) *bool { return &s.Networking.TrustEnv }).of(Grant),
 
-	"persistence.finalizer":           text(func(s *Settings) *string { return &s.Persistence.Finalizer }),
+	"persistence.finalizer":           qualifiedName(func(s *Settings) *string { return &s.Persistence.Finalizer }),
 	"persistence.progress_storage":    storage(stores.NewProgress, func(s *Settings) *stores.ProgressStorage { return &s.Persistence.Progress }),
 	"persistence.diffbase_storage":    storage(stores.NewDiffBase, func(s *Settings) *stores.DiffBaseStorage { return &s.Persistence.DiffBase }),
 	"persistence.consistency_timeout": duration(func(s *Settings) *time.Duration { return &s.Persistence.ConsistencyTimeout }),

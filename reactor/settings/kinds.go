@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
@@ -77,6 +79,23 @@ func text(at func(*Settings) *string) field {
 		return text, err
 	})
 	f.bare = true
+	return f
+}
+
+// qualifiedName is a text that the API server accepts as a finalizer. It answers another one as it answers a conflict, so the
+// operator would try to add it again and again, without an error.
+func qualifiedName(at func(*Settings) *string) field {
+	f := text(at)
+	set := f.set
+	f.set = func(s *Settings, value json.RawMessage) error {
+		before := *at(s)
+		err := set(s, value)
+		if wrong := validation.IsQualifiedName(*at(s)); err == nil && len(wrong) > 0 {
+			err = fmt.Errorf("invalid name %q: %s", *at(s), wrong[0])
+			*at(s) = before
+		}
+		return err
+	}
 	return f
 }
 

@@ -66,6 +66,7 @@ func TestBadSettings(t *testing.T) {
 		{"queueing.error_delays", `["x"]`, `is not a number, a list of numbers of seconds`},
 		{"posting.enabled", `"no"`, `"no" is not true or false`},
 		{"persistence.finalizer", `""`, `it is empty`},
+		{"persistence.finalizer", `"bad name"`, `setting "persistence.finalizer": invalid name "bad name": `},
 		{"persistence.progress_storage", `{"type":"cloud"}`, `setting "persistence.progress_storage"`},
 	}
 	for _, tt := range tests {
