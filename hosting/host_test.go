@@ -102,9 +102,9 @@ func (f *fake) Throttles() []operator.Throttle {
 
 func (f *fake) Facts() operator.Facts {
 	if f.unaware.Load() {
-		return operator.Facts{Digest: f.module, Handlers: 1, Finalizer: "kopf"}
+		return operator.Facts{Digest: f.module, Handlers: 1, Finalizer: "kopf", Watches: f.webhooks == 0}
 	}
-	return operator.Facts{Digest: f.module, Handlers: 1, Resources: []string{"things"}, Finalizer: "kopf", Webhooks: f.webhooks}
+	return operator.Facts{Digest: f.module, Handlers: 1, Resources: []string{"things"}, Finalizer: "kopf", Webhooks: f.webhooks, Watches: true}
 }
 
 func (f *fake) Usage() operator.Usage { return f.usage }

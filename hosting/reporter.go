@@ -157,7 +157,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
 	findings = append(findings, resolved(run.artifact, run.signed)...) // an attempt for another version may have been between
-	findings = append(findings, r.watching(run, run.isSettled(len(facts.Resources)))...)
+	findings = append(findings, r.watching(run, !facts.Watches || run.isSettled(len(facts.Resources)))...)
 	if run.isSettled(len(facts.Resources)) {
 		findings = append(findings, r.shared(api.True, "Serving", "all hosts run this version, and share its objects")...)
 	}

@@ -103,3 +103,19 @@ func TestRollbacks(t *testing.T) {
 		x.has("a", api.Ready, api.True, "Serving", "")
 	})
 }
+
+// TestOperatorsThatWatchNothing: an operator without resources is ready at once, if its handlers need none, and else when they are listed.
+func TestOperatorsThatWatchNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.setUp = func(f *fake) { f.unaware.Store(true) }
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.False, "Loading", "the operator lists its objects")
+		x.all()[0].unaware.Store(false)
+		time.Sleep(time.Second)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		x.setUp = func(f *fake) { f.unaware.Store(true); f.webhooks = 1 }
+		x.declared("b", 1, nil)
+		x.has("b", api.Ready, api.True, "Serving", "")
+	})
+}

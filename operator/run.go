@@ -287,6 +287,7 @@ type Facts struct {
 	Digest    string   // of the first module
 	Handlers  int      // that the modules and guests register
 	Webhooks  int      // of these, those that the API server calls: for admission and conversion
+	Watches   bool     // whether there are handlers whose resources are watched
 	Resources []string // that the operator watches now for its handlers, in alphabetical order: kopfexamples.v1.kopf.dev
 	Finalizer string   // that the operator adds to objects; empty until the operator has started
 }
@@ -300,6 +301,8 @@ func (op *Operator) Facts() Facts {
 		for _, h := range handlers {
 			if h.Kind == abi.KindValidate || h.Kind == abi.KindMutate || h.Kind == abi.KindConvert {
 				facts.Webhooks++
+			} else if h.Resource != nil {
+				facts.Watches = true
 			}
 		}
 	}
