@@ -93,7 +93,7 @@ func TestServedOperatorsAreSeen(t *testing.T) {
 	h.fact(t, open, "nosy", func(f *facts.Operator) bool { return !f.Ready && f.Reason == "HostOfMachine" })
 
 	run := func(args ...string) result { return kopf(t, []string{"KOPF_HOST=" + open}, args...) }
-	if got := run("get", "-n", h.namespace); got.code != 0 || len(strings.Split(strings.TrimSpace(got.stdout), "\n")) != 3 || !regexp.MustCompile(h.namespace+`/good +sha256:[0-9a-f]{12} +True +1 +[1-9]`).MatchString(got.stdout) {
+	if got := run("get", "-n", h.namespace); got.code != 0 || len(strings.Split(strings.TrimSpace(got.stdout), "\n")) != 3 || !regexp.MustCompile(h.namespace+`/good +sha256:[0-9a-f]{12} +True +Serving +1 +[1-9]`).MatchString(got.stdout) {
 		t.Errorf("kopf get: %+v", got)
 	}
 	if got := run("describe", "nosy"); got.code != 0 || !strings.Contains(got.stdout, "not those of the host's own machine") {
