@@ -25,6 +25,7 @@ type reporter struct {
 	log     zerolog.Logger
 	publish func(*api.Status)
 	shared  func(truth api.Truth, reason, message string) []finding // what all hosts run, if this one decides it
+	leads   func() bool                                             // whether this host handles the objects
 
 	mu       sync.Mutex // guards the fields below
 	status   api.Status
@@ -157,7 +158,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
 	findings = append(findings, resolved(run.artifact, run.signed)...) // an attempt for another version may have been between
-	findings = append(findings, r.watching(run, !facts.Watches || run.isSettled(len(facts.Resources)))...)
+	findings = append(findings, r.watching(d, run, !facts.Watches || run.isSettled(len(facts.Resources)))...)
 	if run.isSettled(len(facts.Resources)) {
 		findings = append(findings, r.shared(api.True, "Serving", "all hosts run this version, and share its objects")...)
 	}
@@ -178,7 +179,7 @@ const (
 
 // watching reports whether changes of objects arrive. Refusals count at once. Other problems count when
 // they have lasted for as long as the pause between two usual looks.
-func (r *reporter) watching(run *run, settled bool) []finding {
+func (r *reporter) watching(d *Declaration, run *run, settled bool) []finding {
 	problems, refused := run.op.Problems()
 	text := strings.Join(problems, "; ")
 	switch {
@@ -199,8 +200,12 @@ func (r *reporter) watching(run *run, settled bool) []finding {
 		return nil // it is reported
 	}
 	ready, degraded := finding{api.Ready, api.True, "Serving", "the operator serves"}, finding{api.Degraded, api.False, "Working", "the operator works"}
-	if !run.served {
+	facts := run.op.Facts()
+	switch {
+	case !run.served:
 		ready = finding{api.Ready, api.False, loading, "the operator lists its objects"}
+	case d.Spec.Scope != nil && facts.Watches && len(facts.Resources) == 0 && r.leads(): // others watch little
+		ready.reason, ready.message = "NoNamespaces", "no namespace matches spec.scope now; the operator serves those that will"
 	}
 	if why := run.op.Unpatched(); len(why) > 0 {
 		message := "the results of handlers cannot be stored, so the handlers are called again; the account needs the verb patch: " + strings.Join(why, "; ")
@@ -209,7 +214,7 @@ func (r *reporter) watching(run *run, settled bool) []finding {
 	if why := run.op.Unserved(); len(why) > 0 {
 		degraded = finding{api.Degraded, api.True, unserving, strings.Join(why, "; ")}
 		ready.reason, ready.message = degraded.reason, degraded.message
-		if len(run.op.Facts().Resources) == 0 {
+		if len(facts.Resources) == 0 {
 			ready.status = api.False
 		}
 	}

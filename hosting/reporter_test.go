@@ -117,5 +117,9 @@ func TestOperatorsThatWatchNothing(t *testing.T) {
 		x.setUp = func(f *fake) { f.unaware.Store(true); f.webhooks = 1 }
 		x.declared("b", 1, nil)
 		x.has("b", api.Ready, api.True, "Serving", "")
+		x.setUp = func(f *fake) { f.unaware.Store(true) }
+		x.declared("c", 1, func(s *api.Spec) { s.Scope = &api.Scope{Namespaces: []string{"none"}} })
+		time.Sleep(2 * looking)
+		x.has("c", api.Ready, api.True, "NoNamespaces", "no namespace matches spec.scope")
 	})
 }

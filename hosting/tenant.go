@@ -140,7 +140,7 @@ func newTenant(h *Host, key Key) *tenant {
 	if tracer := h.options.Tracer; tracer != nil {
 		t.tracer = tracer(key.Namespace, key.Name)
 	}
-	t.report = &reporter{log: t.log, publish: t.publish, shared: t.shared}
+	t.report = &reporter{log: t.log, publish: t.publish, shared: t.shared, leads: h.leads}
 	t.led, t.report.status.Host = h.options.Replica == nil, h.options.Name
 	if !t.led {
 		t.report.status.Host = h.options.Replica.Name()
