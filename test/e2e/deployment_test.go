@@ -88,7 +88,7 @@ func TestManifestsOfHostedOperators(t *testing.T) {
 	h := hosted(t, identity.Token)
 	h.pack(t, "v1", guest(t, "scripted"))
 	h.manifests(t, h.registry.Ref("v1").String(), "--name", "deployed", "--hosted")
-	h.serve(t)
+	h.serve(t, "-n", h.namespace)
 	h.condition(t, "deployed", api.Ready, "Serving")
 	h.create(t, "obj", "{field: one}")
 	h.handled(t, "obj")
