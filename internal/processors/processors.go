@@ -26,7 +26,7 @@ const (
 	look     = 10 * time.Millisecond  // between two looks at the scheduler
 	restLook = 200 * time.Millisecond // while nothing is computed
 
-	// The program gets all processors when goroutines have waited for one at so many looks in succession.
+	// The program gets all processors when goroutines have waited for one at so many looks more than they have not.
 	crowdedLooks = 10
 
 	// It gets one again when it has computed for less than half of one in so long a time.
@@ -60,7 +60,7 @@ type adapter struct {
 	one, all func()               // set the number of processors
 
 	busy    bool // it has all of them
-	crowded int  // looks in succession at which goroutines have waited
+	crowded int  // looks at which goroutines have waited, less the others
 }
 
 func (a *adapter) run(ctx context.Context) {
@@ -95,11 +95,11 @@ func (a *adapter) adapt(used time.Duration) (next time.Duration) {
 			a.all()
 			return calmPeriod
 		}
-		return look
-	}
-	a.crowded = 0
-	if used < look/100 {
+	case used < look/100:
+		a.crowded = 0
 		return restLook
+	default:
+		a.crowded = max(0, a.crowded-1)
 	}
 	return look
 }

@@ -62,10 +62,22 @@ func TestAdapt(t *testing.T) {
 		time.Sleep(time.Second)
 		expect("a short queue", "one")
 
-		l.waiting.Store(true)
+		for range 2 * crowdedLooks { // longer pauses than queues
+			l.waiting.Store(true)
+			time.Sleep(2 * look)
+			l.waiting.Store(false)
+			time.Sleep(4 * look)
+		}
+		expect("a queue now and then", "one")
+
 		l.share.Store(100)
-		time.Sleep(2 * crowdedLooks * look)
-		expect("a long queue", "one", "all")
+		for range crowdedLooks { // a queue most of the time
+			l.waiting.Store(true)
+			time.Sleep(4 * look)
+			l.waiting.Store(false)
+			time.Sleep(2 * look)
+		}
+		expect("a queue for most of the time", "one", "all")
 
 		l.waiting.Store(false)
 		time.Sleep(time.Minute)
