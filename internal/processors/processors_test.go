@@ -12,7 +12,6 @@ import (
 
 // load is a process with a part of its time in which it computes, and a queue for processors.
 type load struct {
-	begun   time.Time
 	share   atomic.Int64 // in hundredths of a processor
 	waiting atomic.Bool
 	looks   atomic.Int64
@@ -130,7 +129,7 @@ func TestRuntime(t *testing.T) {
 	var stop atomic.Bool
 	for range 2 {
 		go func() { // ends with stop
-			for !stop.Load() { //nolint:revive // it computes
+			for !stop.Load() {
 			}
 		}()
 	}
