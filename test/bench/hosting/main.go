@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/kopf-wasm/kopf/host/compiler"
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // options are the flags.
@@ -32,6 +33,7 @@ type options struct {
 func main() {
 	compiler.Main()
 	if len(os.Args) > 1 && os.Args[1] == hostArgument {
+		go processors.Adapt(context.Background()) // as kopf does
 		exit(runHost(context.Background(), os.Args[2]))
 	}
 	o := options{}
