@@ -72,10 +72,13 @@ func TestStopInTheMiddle(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// nothingRuns says what of an operator still runs in this process.
+// nothingRuns says what of an operator still runs in this process. Idle connections are left out: they stay open for 90 seconds.
 func nothingRuns() error {
 	stacks := make([]byte, 8<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(stack, "net/http.(*persistConn)") || strings.Contains(stack, "http2.(*ClientConn)") || strings.Contains(stack, "http2.(*clientConnReadLoop)") {
+			continue
+		}
 		for _, room := range []string{"reactor", "host", "operator", "webhooks"} {
 			if strings.Contains(stack, "github.com/kopf-wasm/kopf/"+room) {
 				return errors.New("this still runs:\n" + stack)
