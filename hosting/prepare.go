@@ -140,7 +140,14 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 	o.CheckGrant = checkHost
 	o.Admission = h.admission(d, o.Namespaces, o.Territory)
 	o.Host.Config, o.Host.Secrets = nil, nil
-	return o, errors.Join(h.limit(&o, d.Spec.Limits), h.set(&o, d.Spec.Settings), h.grant(&o, d.Spec.Grants))
+	return o, h.allow(&o, d)
+}
+
+// allow takes over the limits, the settings and the grants of a declaration.
+//
+// Errors name the field.
+func (h *Host) allow(o *operator.Options, d *Declaration) error {
+	return errors.Join(h.limit(o, d.Spec.Limits), h.set(o, d.Spec.Settings), h.grant(o, d.Spec.Grants))
 }
 
 // Check checks the limits, the settings and the grants of a declaration, as a host with these options does before it fetches the
@@ -150,7 +157,7 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 func Check(o Options, d *Declaration) error {
 	h := New(o)
 	made := h.options.Base
-	return errors.Join(h.limit(&made, d.Spec.Limits), h.set(&made, d.Spec.Settings), h.grant(&made, d.Spec.Grants))
+	return h.allow(&made, d)
 }
 
 // place lets an operator serve the namespaces with the labels of the scope, or with names that

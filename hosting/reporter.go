@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/internal/legible"
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 // maxMessage bounds the message of a condition, in bytes: modules can cause long errors.
@@ -158,8 +159,9 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
 	findings = append(findings, resolved(run.artifact, run.signed)...) // an attempt for another version may have been between
-	findings = append(findings, r.watching(d, run, !facts.Watches || run.isSettled(len(facts.Resources)))...)
-	if run.isSettled(len(facts.Resources)) {
+	settled := run.isSettled(len(facts.Resources))
+	findings = append(findings, r.watching(d, run, &facts, settled)...)
+	if settled {
 		findings = append(findings, r.shared(api.True, "Serving", "all hosts run this version, and share its objects")...)
 	}
 	r.update(d, func(s *api.Status) {
@@ -179,12 +181,12 @@ const (
 
 // watching reports whether changes of objects arrive. Refusals count at once. Other problems count when
 // they have lasted for as long as the pause between two usual looks.
-func (r *reporter) watching(d *Declaration, run *run, settled bool) []finding {
+func (r *reporter) watching(d *Declaration, run *run, facts *operator.Facts, settled bool) []finding {
 	problems, refused := run.op.Problems()
 	text := strings.Join(problems, "; ")
 	switch {
 	case text == "":
-		run.served, run.troubled = run.served || settled, time.Time{}
+		run.served, run.troubled = run.served || settled || !facts.Watches, time.Time{}
 	case run.troubled.IsZero():
 		run.troubled = time.Now()
 	}
@@ -200,7 +202,6 @@ func (r *reporter) watching(d *Declaration, run *run, settled bool) []finding {
 		return nil // it is reported
 	}
 	ready, degraded := finding{api.Ready, api.True, "Serving", "the operator serves"}, finding{api.Degraded, api.False, "Working", "the operator works"}
-	facts := run.op.Facts()
 	switch {
 	case !run.served:
 		ready = finding{api.Ready, api.False, loading, "the operator lists its objects"}
@@ -267,7 +268,7 @@ func (r *reporter) hurried(d *Declaration, because string) {
 	findings := []finding{{api.Throttled, api.True, changeRate, because}}
 	r.mu.Lock()
 	if r.status.Find(api.Ready) == nil { // it is new, and takes the place of another one
-		findings = append(findings, finding{api.Ready, api.False, "Loading", "the operator waits until it may be fetched and loaded"})
+		findings = append(findings, finding{api.Ready, api.False, loading, "the operator waits until it may be fetched and loaded"})
 	}
 	r.mu.Unlock()
 	r.update(d, nil, findings...)

@@ -34,7 +34,7 @@ type writer struct {
 	patch func(ctx context.Context, key hosting.Key, patch []byte) error                      // of a status
 	post  func(ctx context.Context, namespace string, event *unstructured.Unstructured) error // of an event
 	log   zerolog.Logger
-	rival func(host string) // is told the name of another host that reports about the same object
+	rival func(host string) // gets the name of another host that reports about the same object
 	queue chan struct{}     // has a token when an object may be pending
 
 	mu      sync.Mutex // guards objects

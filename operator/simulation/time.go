@@ -69,7 +69,7 @@ func Run(begin time.Time, limit time.Duration, work func(t *Time)) error {
 	}
 }
 
-var never = make(chan struct{}) //nolint:gochecknoglobals // nobody closes it
+var never = make(chan struct{}) //nolint:gochecknoglobals // it is never closed
 
 func (t *Time) tick(over <-chan struct{}) {
 	ticks := time.NewTicker(beat)

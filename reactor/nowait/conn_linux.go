@@ -15,19 +15,16 @@ import (
 //
 // Its errors are those of package net.
 func Conn(c net.Conn) net.Conn {
-	var raw syscall.RawConn
-	var err error
-	switch own := c.(type) {
+	switch c.(type) {
 	case *net.TCPConn:
-		raw, err = own.SyscallConn()
 	case *net.UnixConn:
-		if own.LocalAddr().Network() != "unix" {
+		if c.LocalAddr().Network() != "unix" {
 			return c // datagrams have bounds, which writes in parts would move
 		}
-		raw, err = own.SyscallConn()
 	default:
 		return c
 	}
+	raw, err := c.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return c
 	}
@@ -62,16 +59,8 @@ type half struct {
 
 // once makes the call. It reports whether it is over; if not, the poller waits until the socket is ready.
 func (h *half) once(descriptor uintptr) bool {
-	for {
-		h.n, h.errno = call(h.number, descriptor, h.p)
-		switch h.errno {
-		case syscall.EINTR:
-		case syscall.EAGAIN:
-			return false
-		default:
-			return true
-		}
-	}
+	h.n, h.errno = call(h.number, descriptor, h.p)
+	return h.errno != syscall.EAGAIN
 }
 
 // Read reads what has arrived at a socket of package net, by its descriptor.
@@ -85,13 +74,18 @@ func Read(descriptor uintptr, p []byte) (int, error) {
 	return n, nil
 }
 
-// call reads or writes, without waiting if the descriptor is that of a socket of package net.
+// call reads or writes, without waiting if the descriptor is that of a socket of package net. It continues after signals.
 func call(number, descriptor uintptr, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(number, descriptor, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	if errno != 0 {
-		return 0, errno
+	for {
+		n, _, errno := syscall.RawSyscall(number, descriptor, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		switch errno {
+		case 0:
+			return int(n), 0
+		case syscall.EINTR:
+		default:
+			return 0, errno
+		}
 	}
-	return int(n), 0
 }
 
 // Read reads what has arrived, and waits for it.

@@ -18,11 +18,8 @@ const canProbe = true
 // Errors: errNothing; those of the system.
 func (s *socket) readNow(p []byte) (n int, err error) {
 	failed := s.raw.Read(func(descriptor uintptr) bool {
-		for {
-			if n, err = nowait.Read(descriptor, p); !errors.Is(err, syscall.EINTR) {
-				return true
-			}
-		}
+		n, err = nowait.Read(descriptor, p)
+		return true
 	})
 	switch {
 	case failed != nil:
