@@ -92,6 +92,23 @@ func TestRetryEndsTheQuarantine(t *testing.T) {
 	})
 }
 
+// TestRetryWhileLoading: an operator that has just begun to list its objects is not stopped by a retry. Its module may be refused now.
+func TestRetryWhileLoading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.setUp = func(f *fake) { f.unaware.Store(true) }
+		d := x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.False, "Loading", "the operator lists its objects")
+		if err := x.Retry(d.Key); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(x.all()); n != 1 {
+			t.Errorf("it was started %d times", n)
+		}
+	})
+}
+
 // TestFactsAreThoseOfTheOperator: each number comes from the operator, and texts of guests
 // are on one line, without control characters, and bounded.
 func TestFactsAreThoseOfTheOperator(t *testing.T) {

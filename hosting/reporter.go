@@ -81,14 +81,15 @@ func (r *reporter) runsAsDeclared() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.status.Find(api.Ready)
-	return c != nil && (c.Status == api.True || slices.Contains([]string{notWatching, notPatching, unserving, loading}, c.Reason))
+	return c != nil && (c.Status == api.True || c.Reason == loading || slices.Contains(troubles, c.Reason))
 }
 
-// isReady reports whether the operator serves as declared.
-func (r *reporter) isReady() bool {
+// isTroubled reports whether the status is about an operator that runs, but does not work.
+func (r *reporter) isTroubled() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.status.Is(api.Ready)
+	c := r.status.Find(api.Ready)
+	return c != nil && c.Status == api.False && slices.Contains(troubles, c.Reason)
 }
 
 // finding is a condition without its times.
@@ -178,6 +179,9 @@ const (
 	notPatching = "NotPatching"
 	unserving   = "ResourcesUnserved" // also of Degraded, if there are others
 )
+
+// troubles are those of operators that do not work.
+var troubles = []string{notWatching, notPatching, unserving}
 
 // watching reports whether changes of objects arrive. Refusals count at once. Other problems count when
 // they have lasted for as long as the pause between two usual looks.

@@ -11,7 +11,7 @@ import (
 var ErrUnknown = errors.New("no such operator")
 
 // Retry tries a failed declaration again at once, also one in quarantine. The number of
-// failures begins again. An operator that runs as declared continues if it is ready, and else starts again.
+// failures begins again. An operator that runs as declared continues, unless it does not work: then it starts again.
 //
 // Errors: ErrUnknown.
 func (h *Host) Retry(key Key) error {

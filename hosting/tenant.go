@@ -267,7 +267,7 @@ func (t *tenant) work(ctx context.Context) {
 // that of the attempt.
 func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending bool) {
 	if e := t.epochOf(&d); !t.attempts.epoch.equal(e) {
-		if t.run != nil && t.run.isOf(&d) && t.attempts.epoch.asksAgain(e) && !t.report.isReady() {
+		if t.run != nil && t.run.isOf(&d) && t.attempts.epoch.asksAgain(e) && t.report.isTroubled() {
 			t.halt() // it runs as declared, but does not work
 		}
 		t.stopTimer()

@@ -35,6 +35,8 @@ Every flag can also be set by a variable: --host by KOPF_RETRY_HOST.`,
 			switch {
 			case f.Ready:
 				becomes = "serves, and continues"
+			case f.Reason == "Loading":
+				becomes = "is being started"
 			case f.Reason == "Suspended":
 				becomes = "is suspended: to start it, set spec.suspend to false"
 			}
