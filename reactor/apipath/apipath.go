@@ -51,7 +51,32 @@ const maxSegments = 8
 // part is a part of a target with its check. The check returns what is wrong.
 type part struct {
 	kind, text string
+	dotted     bool // valid names may have several labels
 	check      func(text string) []string
+}
+
+// maxLabel is the maximum length of a label of DNS in bytes.
+const maxLabel = 63
+
+// isPlain reports whether a part is one that each check allows, as almost all are: labels of lower-case letters, digits and
+// hyphens. The checks are regular expressions, which take longer than the rest of a path.
+func (p part) isPlain() bool {
+	if len(p.text) > maxLabel {
+		return false
+	}
+	begins := true // a label; not with a digit, as DNS-1035 demands
+	for i := range len(p.text) {
+		switch c := p.text[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9' && !begins:
+			begins = false
+		case c == '-' && !begins && i+1 < len(p.text) && p.text[i+1] != '.':
+		case c == '.' && p.dotted && !begins && i+1 < len(p.text):
+			begins = true
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // Of makes the path of a target. Each part must be valid for the API server: a DNS-1123
@@ -72,21 +97,25 @@ func Of(t Target) (Path, error) {
 	}
 	segments := append(make([]string, 0, maxSegments), string(root)) // on the stack
 	for _, p := range [...]part{
-		{"API group", t.Group, validation.IsDNS1123Subdomain},
-		{"API version", t.Version, validation.IsDNS1035Label},
-		{"namespace", t.Namespace, validation.IsDNS1123Label},
-		{"resource", t.Plural, validation.IsDNS1123Subdomain},
-		{"name", t.Name, checkName},
-		{"subresource", t.Subresource, checkSubresource},
+		{"API group", t.Group, true, validation.IsDNS1123Subdomain},
+		{"API version", t.Version, false, validation.IsDNS1035Label},
+		{"namespace", t.Namespace, false, validation.IsDNS1123Label},
+		{"resource", t.Plural, true, validation.IsDNS1123Subdomain},
+		{"name", t.Name, true, checkName},
+		{"subresource", t.Subresource, true, checkSubresource},
 	} {
 		if p.text == "" {
 			continue
 		}
-		if problems := p.check(p.text); len(problems) > 0 {
-			return "", fmt.Errorf("invalid %s %.100q: %s", p.kind, p.text, strings.Join(problems, "; "))
-		}
 		if p.kind == "namespace" {
 			segments = append(segments, "namespaces")
+		}
+		if p.isPlain() {
+			segments = append(segments, p.text)
+			continue
+		}
+		if problems := p.check(p.text); len(problems) > 0 {
+			return "", fmt.Errorf("invalid %s %.100q: %s", p.kind, p.text, strings.Join(problems, "; "))
 		}
 		segments = append(segments, url.PathEscape(p.text))
 	}

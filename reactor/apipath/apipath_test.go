@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
@@ -87,6 +90,35 @@ func TestHostilePartsAreRefused(t *testing.T) {
 			}
 			if message := err.Error(); !strings.Contains(message, part) || len(message) > 700 || strings.ContainsAny(message, "\r\n\x00") {
 				t.Errorf("%s %.50q: the error is %q", part, text, message)
+			}
+		}
+	}
+}
+
+// Most parts are accepted without the expressions of the API server, so all short ones are compared with them.
+func TestPartsAreAcceptedAsByTheServer(t *testing.T) {
+	rules := map[string]func(string) []string{
+		"group": validation.IsDNS1123Subdomain, "resource": validation.IsDNS1123Subdomain, "subresource": validation.IsDNS1123Subdomain,
+		"version": validation.IsDNS1035Label, "namespace": validation.IsDNS1123Label, "name": content.IsPathSegmentName,
+	}
+	const letters, longest = "az09-.", 5
+	texts := []string{strings.Repeat("a", 63), strings.Repeat("a", 64)}
+	for layer := []string{""}; len(layer[0]) < longest; {
+		var next []string
+		for _, text := range layer {
+			for _, letter := range letters {
+				next = append(next, text+string(letter))
+			}
+		}
+		texts, layer = append(texts, next...), next
+	}
+	for part, put := range fill {
+		for _, text := range texts {
+			target := right()
+			put(&target, text)
+			_, err := apipath.Of(target)
+			if problems := rules[part](text); (err == nil) != (len(problems) == 0) {
+				t.Errorf("%s %q: %v, but the rules say %q", part, text, err, problems)
 			}
 		}
 	}
