@@ -51,7 +51,7 @@ func TestHostile(t *testing.T) {
 
 // chosen are the waves with the attacks of this run.
 func chosen() []wave {
-	all := []wave{computing, memory, messages, library, requests, modules, authors, reviews, compiled, shared}
+	all := []wave{hostMemory, computing, memory, messages, library, requests, modules, authors, reviews, compiled, shared}
 	if full() {
 		return all
 	}
