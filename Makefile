@@ -8,8 +8,11 @@ COSIGN_VERSION        := v2.6.0
 export GOTOOLCHAIN := local
 # All that is compiled in a run is compiled in the same way, so that packages in common are compiled once: the programs, the
 # tests, and what these build themselves. Without debugging information, and with compilers that collect no garbage below
-# a gigabyte and use one processor each, that takes almost half less computing. Releases have flags of their own.
-export GOFLAGS     := -buildvcs=false -trimpath -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=1'
+# a gigabyte and use one processor each, that takes almost half less computing. Releases have flags of their own: they are
+# optimised with the profile in cmd/kopf/default.pgo, for which all packages are compiled once more (PGO=auto).
+PGO         ?= off
+export GOFLAGS = -buildvcs=false -trimpath -pgo=$(PGO) -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=1'
+export CARGO_PROFILE_DEV_DEBUG := 0
 
 CACHE      := .cache
 DEVCLUSTER := $(CACHE)/bin/devcluster
@@ -46,10 +49,16 @@ kopf: # without C, so that the process that compiles modules is confined: see do
 build: kopf ## Build the host: bin/kopf
 
 .PHONY: engines
-engines: ## Build the engines that run scripts: bin/engines (some minutes at the first time)
+engines: engine-javascript engine-python ## Build the engines that run scripts: bin/engines (some minutes at the first time)
+
+.PHONY: engine-javascript
+engine-javascript:
 	@scripts/engine.sh $(ENGINES)/javascript.wasm engines/javascript
-	@scripts/python-engine.sh $(ENGINES)/python.wasm
 	@mkdir -p $(ENGINES) && cp guest-sdks/javascript/kopf.d.ts $(ENGINES)/kopf.d.ts
+
+.PHONY: engine-python
+engine-python:
+	@scripts/python-engine.sh $(ENGINES)/python.wasm
 	@mkdir -p $(ENGINES)/stubs/kopf && cp engines/python/lib/kopf/*.pyi engines/python/lib/kopf/py.typed $(ENGINES)/stubs/kopf/
 
 .PHONY: typescript
@@ -147,8 +156,14 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 
 .PHONY: test
 test: ## Run all tests, and set up what they need; ONLY="reactor test/e2e conformance/timers": some of them
-	@$(MAKE) --no-print-directory -j 3 build engines typescript devcluster registry guests
+	@$(MAKE) --no-print-directory -j 6 programs engines typescript guests
 	@ONLY='$(ONLY)' scripts/test.sh
+
+.PHONY: programs
+programs: # one after the other, since builds at the same time would compile what they have in common twice
+	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory devcluster
+	@$(MAKE) --no-print-directory registry
 
 .PHONY: clean-room
 clean-room: ## Run `make test` where only Go, git and make are installed: the last commit, in a root file system of its own (as root on Debian)
@@ -208,11 +223,12 @@ golden: ## Rewrite the golden files from what the code does now
 	@scripts/golden.sh
 
 .PHONY: bench
+bench: PGO = auto
 bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names, PUBLISH=1: see test/bench
 	@scripts/bench.sh
 
 .PHONY: pgo
-pgo: devcluster ## Make a profile that later builds of the host are optimised with: cmd/kopf/default.pgo
+pgo: devcluster ## Make the profile that releases are optimised with: cmd/kopf/default.pgo
 	@scripts/pgo.sh
 
 .PHONY: bench-engine

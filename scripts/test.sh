@@ -113,7 +113,7 @@ conformance() {
 			suites+=("--suite" "$guest")
 		fi
 	done < <(awk '/^[a-z]/ { guest = $1; sub(":", "", guest) } /^  module:/ { print guest, $0 }' test/conformance/suites.yaml)
-	run conformance "$(scripts/python.sh)" test/conformance/run.py check --finished --jobs 16 "${suites[@]}" "${areas[@]}"
+	run conformance "$(scripts/python.sh)" test/conformance/run.py check --finished --jobs 24 "${suites[@]}" "${areas[@]}"
 }
 
 # computing: the steps that only compute, at the lowest priority.
