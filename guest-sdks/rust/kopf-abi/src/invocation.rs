@@ -1,8 +1,10 @@
 //! What the host asks for. See SPEC.md, "start" and "ask".
 
-use crate::message::{Field, message, take};
+use crate::message::{Field, message, write_key};
+use crate::reader::Reader;
 use crate::step::Error;
 use serde_json::Value as Json;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -61,8 +63,8 @@ message! {
         settings: Option<Json> = "settings",
         /// The host's own credentials, for login handlers.
         logins: Vec<String> = "logins",
-        /// The review, for admission handlers: an [`Admission`].
-        admission: Option<Json> = "admission",
+        /// The review, for admission handlers.
+        admission: Option<Admission> = "admission",
         /// The step that a handler of conversions is to make.
         conversion: Option<Conversion> = "conversion",
         /// Names of the indices of the operator.
@@ -98,6 +100,37 @@ message! {
         preferred: bool = "preferred" always,
         /// What the cluster can do with it.
         verbs: Vec<String> = "verbs",
+    }
+}
+
+/// Most messages are about the resource of the one before: it is kept, and read again only if it
+/// is another one.
+impl Field for Rc<Resource> {
+    fn read(from: &mut Reader) -> Self {
+        thread_local! {
+            static LATEST: RefCell<(Vec<u8>, Rc<Resource>)> = RefCell::default();
+        }
+        let text = from.value();
+        LATEST.with_borrow_mut(|(known, resource)| {
+            if known != text {
+                let mut reader = Reader::new(text);
+                *resource = Rc::new(Resource::read(&mut reader));
+                *known = text.to_vec();
+                if reader.is_broken() {
+                    known.clear();
+                    from.fail();
+                }
+            }
+            resource.clone()
+        })
+    }
+
+    fn write(&self, to: &mut Vec<u8>) {
+        Resource::write(self, to);
+    }
+
+    fn is_empty(&self) -> bool {
+        false
     }
 }
 
@@ -143,17 +176,25 @@ pub struct Questions {
 }
 
 impl Field for Questions {
-    fn read(json: Json) -> Self {
-        let Json::Object(mut message) = json else {
-            return Self::default();
-        };
-        Questions { questions: take(&mut message, "questions"), call: Invocation::read(Json::Object(message)) }
+    fn read(from: &mut Reader) -> Self {
+        let mut message = Self::default();
+        if from.enter(b'{') {
+            while let Some(key) = from.key() {
+                match key {
+                    b"\"questions\"" => message.questions = Field::read(from),
+                    key => message.call.read_field(key, from),
+                }
+            }
+        }
+        message
     }
 
-    fn write(self) -> Json {
-        let mut message = self.call.write();
-        message["questions"] = self.questions.write();
-        message
+    fn write(&self, to: &mut Vec<u8>) {
+        to.push(b'{');
+        self.call.write_fields(to);
+        write_key("\"questions\":", to);
+        self.questions.write(to);
+        to.push(b'}');
     }
 
     fn is_empty(&self) -> bool {

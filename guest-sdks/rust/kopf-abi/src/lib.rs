@@ -11,6 +11,7 @@ mod invocation;
 mod message;
 #[cfg(not(target_family = "wasm"))]
 pub mod native;
+mod reader;
 mod registration;
 mod step;
 
@@ -24,6 +25,7 @@ pub use invocation::{
     Verdict,
 };
 pub use message::Field;
+pub use reader::{Reader, unquoted};
 pub use registration::{Capabilities, Handler, KubernetesRule, OperatorInfo, Registration};
 pub use step::{Answer, Delay, Error, ErrorKind, Event, Step, TransformResult};
 
@@ -31,12 +33,19 @@ pub use step::{Answer, Delay, Error, ErrorKind, Event, Step, TransformResult};
 ///
 /// Errors: it is not JSON.
 pub fn read<T: Field>(text: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(text).map(T::read)
+    let mut reader = Reader::new(text);
+    let message = T::read(&mut reader);
+    if reader.peek() != 0 || reader.is_broken() {
+        serde_json::from_slice::<serde_json::Value>(text)?; // it says what is wrong
+    }
+    Ok(message)
 }
 
 /// Writes a message.
 pub fn write(message: impl Field) -> Vec<u8> {
-    message.write().to_string().into_bytes()
+    let mut text = Vec::with_capacity(128);
+    message.write(&mut text);
+    text
 }
 
 /// The version of the contract.

@@ -1,23 +1,18 @@
-//! Messages as JSON. They are few and small, while code for each type of them would be
-//! most of a small module: so all go through one kind of values.
+//! Messages as JSON. They are read out of the text field by field, and written into a text in the
+//! same way: values in between would cost more than what handlers do.
 
+use crate::reader::{Reader, unquoted};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// Something that can be in a message. Values of wrong types read as empty ones.
 pub trait Field: Default {
-    /// The value in a message.
-    fn read(json: Json) -> Self;
-    /// The form in a message.
-    fn write(self) -> Json;
+    /// Reads the next value.
+    fn read(from: &mut Reader) -> Self;
+    /// Appends the form in a message.
+    fn write(&self, to: &mut Vec<u8>);
     /// Whether it may be left out.
     fn is_empty(&self) -> bool;
-}
-
-/// Takes a field out of a message.
-pub fn take<T: Field>(message: &mut Map<String, Json>, key: &str) -> T {
-    message.remove(key).map(T::read).unwrap_or_default()
 }
 
 /// Declares a message: its fields, their types and keys; `always` are those that are
@@ -34,20 +29,43 @@ macro_rules! message {
             $($(#[$doc])* pub $field: $type,)*
         }
 
-        impl $crate::message::Field for $name {
-            fn read(json: serde_json::Value) -> Self {
-                let serde_json::Value::Object(mut message) = json else { return Self::default() };
-                $name { $($field: $crate::message::take(&mut message, $key),)* }
-            }
-
-            fn write(self) -> serde_json::Value {
-                let mut message = serde_json::Map::new();
+        impl $name {
+            /// Reads the value of a key.
+            fn read_field(&mut self, key: &[u8], from: &mut $crate::Reader) {
                 $(
-                    if $crate::message::message!(@always $($always)?) || !$crate::message::Field::is_empty(&self.$field) {
-                        message.insert($key.to_owned(), $crate::message::Field::write(self.$field));
+                    if key == concat!("\"", $key, "\"").as_bytes() {
+                        self.$field = $crate::message::Field::read(from);
+                        return;
                     }
                 )*
-                serde_json::Value::Object(message)
+                from.value();
+            }
+
+            fn write_fields(&self, to: &mut Vec<u8>) {
+                $(
+                    if $crate::message::message!(@always $($always)?) || !$crate::message::Field::is_empty(&self.$field) {
+                        $crate::message::write_key(concat!("\"", $key, "\":"), to);
+                        $crate::message::Field::write(&self.$field, to);
+                    }
+                )*
+            }
+        }
+
+        impl $crate::message::Field for $name {
+            fn read(from: &mut $crate::Reader) -> Self {
+                let mut message = Self::default();
+                if from.enter(b'{') {
+                    while let Some(key) = from.key() {
+                        message.read_field(key, from);
+                    }
+                }
+                message
+            }
+
+            fn write(&self, to: &mut Vec<u8>) {
+                to.push(b'{');
+                self.write_fields(to);
+                to.push(b'}');
             }
 
             fn is_empty(&self) -> bool {
@@ -60,12 +78,44 @@ macro_rules! message {
 }
 pub(crate) use message;
 
-impl Field for Json {
-    fn read(json: Json) -> Json {
-        json
+/// Appends a key with its quotes and its colon, after a comma if it is not the first one.
+pub(crate) fn write_key(key: &str, to: &mut Vec<u8>) {
+    if to.last() != Some(&b'{') {
+        to.push(b',');
     }
-    fn write(self) -> Json {
-        self
+    to.extend_from_slice(key.as_bytes());
+}
+
+/// Appends a text in quotes.
+pub(crate) fn write_text(text: &str, to: &mut Vec<u8>) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        to.push(b'"');
+        to.extend_from_slice(text.as_bytes());
+        to.push(b'"');
+    } else {
+        write_json(&text.into(), to);
+    }
+}
+
+/// Appends a value. There is no error: keys are texts, and memory is all that can be lacking.
+pub(crate) fn write_json(json: &Json, to: &mut Vec<u8>) {
+    let _ = serde_json::to_writer(to, json);
+}
+
+/// Reads a value.
+pub(crate) fn read_json(from: &mut Reader) -> Json {
+    serde_json::from_slice(from.value()).unwrap_or_else(|_| {
+        from.fail();
+        Json::Null
+    })
+}
+
+impl Field for Json {
+    fn read(from: &mut Reader) -> Json {
+        read_json(from)
+    }
+    fn write(&self, to: &mut Vec<u8>) {
+        write_json(self, to);
     }
     fn is_empty(&self) -> bool {
         self.is_null()
@@ -73,23 +123,41 @@ impl Field for Json {
 }
 
 impl Field for Map<String, Json> {
-    fn read(json: Json) -> Self {
-        if let Json::Object(map) = json { map } else { Map::new() }
+    fn read(from: &mut Reader) -> Self {
+        if let Json::Object(map) = read_json(from) { map } else { Map::new() }
     }
-    fn write(self) -> Json {
-        Json::Object(self)
+    fn write(&self, to: &mut Vec<u8>) {
+        write_map(self, to);
     }
     fn is_empty(&self) -> bool {
         Map::is_empty(self)
     }
 }
 
-impl Field for String {
-    fn read(json: Json) -> String {
-        if let Json::String(text) = json { text } else { String::new() }
+/// Appends a map, key by key.
+fn write_map<'a, T: Field + 'a>(map: impl IntoIterator<Item = (&'a String, &'a T)>, to: &mut Vec<u8>) {
+    to.push(b'{');
+    for (key, value) in map {
+        write_key("", to);
+        write_text(key, to);
+        to.push(b':');
+        value.write(to);
     }
-    fn write(self) -> Json {
-        Json::String(self)
+    to.push(b'}');
+}
+
+impl Field for String {
+    fn read(from: &mut Reader) -> String {
+        let value = from.value();
+        unquoted(value).unwrap_or_else(|| {
+            if value.first() == Some(&b'"') {
+                from.fail();
+            }
+            String::new()
+        })
+    }
+    fn write(&self, to: &mut Vec<u8>) {
+        write_text(self, to);
     }
     fn is_empty(&self) -> bool {
         String::is_empty(self)
@@ -97,11 +165,11 @@ impl Field for String {
 }
 
 impl Field for bool {
-    fn read(json: Json) -> bool {
-        json == Json::Bool(true)
+    fn read(from: &mut Reader) -> bool {
+        from.value() == b"true"
     }
-    fn write(self) -> Json {
-        Json::Bool(self)
+    fn write(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(if *self { b"true" } else { b"false" });
     }
     fn is_empty(&self) -> bool {
         !self
@@ -109,25 +177,29 @@ impl Field for bool {
 }
 
 impl Field for f64 {
-    fn read(json: Json) -> f64 {
-        json.as_f64().unwrap_or_default()
+    fn read(from: &mut Reader) -> f64 {
+        read_json(from).as_f64().unwrap_or_default()
     }
-    fn write(self) -> Json {
-        self.into()
+    fn write(&self, to: &mut Vec<u8>) {
+        write_json(&(*self).into(), to);
     }
     fn is_empty(&self) -> bool {
         *self == 0.0
     }
 }
 
+fn read_number(from: &mut Reader) -> u64 {
+    std::str::from_utf8(from.value()).ok().and_then(|digits| digits.parse().ok()).unwrap_or_default()
+}
+
 macro_rules! numbers {
     ($($type:ty),*) => {$(
         impl Field for $type {
-            fn read(json: Json) -> $type {
-                json.as_u64().and_then(|n| n.try_into().ok()).unwrap_or_default()
+            fn read(from: &mut Reader) -> $type {
+                read_number(from).try_into().unwrap_or_default()
             }
-            fn write(self) -> Json {
-                self.into()
+            fn write(&self, to: &mut Vec<u8>) {
+                write_json(&(*self).into(), to);
             }
             fn is_empty(&self) -> bool {
                 *self == 0
@@ -139,35 +211,43 @@ macro_rules! numbers {
 numbers!(u16, u32, usize);
 
 impl<T: Field> Field for Option<T> {
-    fn read(json: Json) -> Self {
-        if json.is_null() { None } else { Some(T::read(json)) }
+    fn read(from: &mut Reader) -> Self {
+        if from.peek() == b'n' {
+            from.value();
+            return None;
+        }
+        Some(T::read(from))
     }
-    fn write(self) -> Json {
-        self.map(T::write).unwrap_or_default()
+    fn write(&self, to: &mut Vec<u8>) {
+        match self {
+            Some(value) => value.write(to),
+            None => to.extend_from_slice(b"null"),
+        }
     }
     fn is_empty(&self) -> bool {
         self.is_none()
     }
 }
 
-impl<T: Field + Clone> Field for Rc<T> {
-    fn read(json: Json) -> Self {
-        Rc::new(T::read(json))
-    }
-    fn write(self) -> Json {
-        Rc::unwrap_or_clone(self).write()
-    }
-    fn is_empty(&self) -> bool {
-        T::is_empty(self)
-    }
-}
-
 impl<T: Field> Field for Vec<T> {
-    fn read(json: Json) -> Self {
-        if let Json::Array(items) = json { items.into_iter().map(T::read).collect() } else { Vec::new() }
+    fn read(from: &mut Reader) -> Self {
+        let mut list = Vec::new();
+        if from.enter(b'[') {
+            while from.item() {
+                list.push(T::read(from));
+            }
+        }
+        list
     }
-    fn write(self) -> Json {
-        self.into_iter().map(T::write).collect()
+    fn write(&self, to: &mut Vec<u8>) {
+        to.push(b'[');
+        for (index, item) in self.iter().enumerate() {
+            if index > 0 {
+                to.push(b',');
+            }
+            item.write(to);
+        }
+        to.push(b']');
     }
     fn is_empty(&self) -> bool {
         Vec::is_empty(self)
@@ -175,21 +255,20 @@ impl<T: Field> Field for Vec<T> {
 }
 
 impl<T: Field> Field for BTreeMap<String, T> {
-    fn read(json: Json) -> Self {
+    fn read(from: &mut Reader) -> Self {
         let mut map = BTreeMap::new();
-        if let Json::Object(fields) = json {
-            for (key, value) in fields {
-                map.insert(key, T::read(value)); // not collected: that would bring a sort along
+        if from.enter(b'{') {
+            while let Some(key) = from.key() {
+                match unquoted(key) {
+                    Some(key) => drop(map.insert(key, T::read(from))),
+                    None => from.fail(),
+                }
             }
         }
         map
     }
-    fn write(self) -> Json {
-        let mut fields = Map::new();
-        for (key, value) in self {
-            fields.insert(key, value.write());
-        }
-        Json::Object(fields)
+    fn write(&self, to: &mut Vec<u8>) {
+        write_map(self, to);
     }
     fn is_empty(&self) -> bool {
         BTreeMap::is_empty(self)

@@ -1,7 +1,8 @@
 //! What a guest says next. See SPEC.md, "start, and the life of a task".
 
 use crate::call::{Call, Response};
-use crate::message::{Field, message};
+use crate::message::{Field, message, read_json, write_json, write_text};
+use crate::reader::Reader;
 use crate::registration::Handler;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -59,25 +60,25 @@ pub enum ErrorKind {
 }
 
 impl Field for ErrorKind {
-    fn read(json: Json) -> Self {
-        match json.as_str() {
-            Some("temporary") => ErrorKind::Temporary,
-            Some("permanent") => ErrorKind::Permanent,
-            Some("admission") => ErrorKind::Admission,
-            Some("children") => ErrorKind::Children,
+    fn read(from: &mut Reader) -> Self {
+        match from.value() {
+            b"\"temporary\"" => ErrorKind::Temporary,
+            b"\"permanent\"" => ErrorKind::Permanent,
+            b"\"admission\"" => ErrorKind::Admission,
+            b"\"children\"" => ErrorKind::Children,
             _ => ErrorKind::Arbitrary,
         }
     }
 
-    fn write(self) -> Json {
-        match self {
+    fn write(&self, to: &mut Vec<u8>) {
+        let name = match self {
             ErrorKind::Temporary => "temporary",
             ErrorKind::Permanent => "permanent",
             ErrorKind::Arbitrary => "arbitrary",
             ErrorKind::Admission => "admission",
             ErrorKind::Children => "children",
-        }
-        .into()
+        };
+        write_text(name, to);
     }
 
     fn is_empty(&self) -> bool {
@@ -119,15 +120,16 @@ pub enum Delay {
 }
 
 impl Field for Delay {
-    fn read(json: Json) -> Self {
-        json.as_f64().map_or(Delay::AtOnce, Delay::Seconds)
+    fn read(from: &mut Reader) -> Self {
+        read_json(from).as_f64().map_or(Delay::AtOnce, Delay::Seconds)
     }
 
-    fn write(self) -> Json {
-        match self {
+    fn write(&self, to: &mut Vec<u8>) {
+        let json = match *self {
             Delay::Seconds(seconds) => seconds.into(),
             Delay::Default | Delay::AtOnce => Json::Null,
-        }
+        };
+        write_json(&json, to);
     }
 
     fn is_empty(&self) -> bool {

@@ -65,6 +65,39 @@ fn unknown_fields_are_ignored() {
 }
 
 #[test]
+fn values_of_wrong_types_are_empty() {
+    let text = br#"{"id":1,"retry":"x","runtime":[],"field":{"a":[]},"name":["x"],"resource":{"plural":null,"verbs":5},
+        "admission":"x","type":null,"logins":[1,"a\u00e9\n"], "handler" : -1 ,"parent":4294967296,"param":{"a":[1.5]}}"#;
+    let call: Invocation = read(text).unwrap();
+    assert_eq!((call.id.as_str(), call.retry, call.runtime, call.handler, call.parent), ("", 0, 0.0, 0, 0));
+    assert!(call.field.is_empty() && call.name.is_empty() && call.event_type.is_none());
+    assert_eq!(call.resource.as_deref(), Some(&Resource::default()));
+    assert_eq!(call.logins, ["", "aé\n"]);
+    assert_eq!(call.param, Some(serde_json::json!({"a": [1.5]})));
+}
+
+#[test]
+fn broken_messages_are_errors() {
+    let text = r#"{"handler":0,"id":"a\"b","later":[{"x":"]"},1],"resource":{"verbs":["get"]},"runtime":1.5}"#;
+    assert!(read::<Invocation>(text.as_bytes()).is_ok());
+    for cut in 0..text.len() {
+        assert!(read::<Invocation>(&text.as_bytes()[..cut]).is_err(), "{}", &text[..cut]);
+    }
+    for text in ["nonsense", "{]", "{\"a\"}", "{1:2}", "{\"id\":x}", "{} 1", "{\"id\":\"\\x\"}", "{\"param\":[}}"] {
+        assert!(read::<Invocation>(text.as_bytes()).is_err(), "{text}");
+    }
+    assert!(read::<Invocation>(b"{\"id\":\"\xff\"}").is_err());
+}
+
+#[test]
+fn texts_are_escaped() {
+    let id = "\"\\\n\u{1}é{";
+    let text = write(Invocation { id: id.to_owned(), ..Invocation::default() });
+    assert_eq!(read::<Invocation>(&text).unwrap().id, id);
+    assert_eq!(serde_json::from_slice::<Json>(&text).unwrap()["id"], id);
+}
+
+#[test]
 fn stop_reasons_have_names() {
     assert_eq!(stop_names(0b10_0100), ["resource_deleted", "daemon_signalled"]);
     assert!(stop_names(0).is_empty());

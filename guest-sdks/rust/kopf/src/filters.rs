@@ -30,9 +30,7 @@ context! {
 
 /// The operation of a review.
 fn operation(task: &Task) -> String {
-    let admission = task.admission.borrow();
-    let operation = admission.as_ref().and_then(|admission| admission.get("operation"));
-    operation.and_then(Value::as_str).unwrap_or_default().to_owned()
+    task.admission.borrow().as_ref().map(|admission| admission.operation.clone()).unwrap_or_default()
 }
 
 impl Cause {

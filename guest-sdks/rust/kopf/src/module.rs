@@ -3,7 +3,6 @@
 use crate::error::Error;
 use crate::handler::Handler;
 use crate::operator::Operator;
-use crate::scan;
 use crate::task::{Done, Task, Transform};
 use crate::view::View;
 use kopf_abi as abi;
@@ -21,31 +20,6 @@ pub struct Module {
     operator: Operator,
     host: Rc<dyn abi::Host>,
     tasks: BTreeMap<u32, Entry>,
-    resource: Decoded,
-}
-
-/// The resource of the last task, which is mostly that of the next one.
-#[derive(Default)]
-struct Decoded {
-    text: Vec<u8>,
-    resource: Option<Rc<abi::Resource>>,
-}
-
-impl Decoded {
-    /// Reads an invocation. Its resource, a third of it, is decoded only if it is another one.
-    fn read(&mut self, header: &[u8]) -> Result<abi::Invocation, Error> {
-        let Some(place) = scan::member(header, "resource") else {
-            return Ok(abi::read(header)?);
-        };
-        let rest = [&header[..place.start], b"null", &header[place.end..]].concat();
-        let mut call: abi::Invocation = abi::read(&rest)?;
-        if self.text != header[place.clone()] {
-            self.resource = abi::read(&header[place.clone()])?;
-            self.text = header[place].to_vec();
-        }
-        call.resource = self.resource.clone();
-        Ok(call)
-    }
 }
 
 /// A task between two calls of the host.
@@ -59,7 +33,7 @@ struct Entry {
 
 impl Module {
     pub fn new(operator: Operator, host: Rc<dyn abi::Host>) -> Module {
-        Module { operator, host, tasks: BTreeMap::new(), resource: Decoded::default() }
+        Module { operator, host, tasks: BTreeMap::new() }
     }
 
     /// Answers `kopf_register`.
@@ -74,7 +48,7 @@ impl Module {
 
     /// Answers `kopf_start`: it begins a task.
     pub fn start(&mut self, id: u32, frame: &[u8]) -> Vec<u8> {
-        let (call, body) = match unframe(frame, |header| self.resource.read(header)) {
+        let (call, body) = match unframe::<abi::Invocation>(frame) {
             Ok(parts) => parts,
             Err(err) => return failed(err),
         };
@@ -153,7 +127,7 @@ impl Module {
 
     /// Answers `kopf_ask`: it evaluates options that are functions.
     pub fn ask(&mut self, id: u32, frame: &[u8]) -> Vec<u8> {
-        let (asked, body) = match unframe(frame, |header| Ok(abi::read::<abi::Questions>(header)?)) {
+        let (asked, body) = match unframe::<abi::Questions>(frame) {
             Ok(parts) => parts,
             Err(err) => {
                 let verdict = abi::Verdict { value: None, error: Some(err.wire()) };
@@ -191,11 +165,11 @@ pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Error
 }
 
 /// Decodes the header of a frame, and finds the body.
-fn unframe<H>(frame: &[u8], read: impl FnOnce(&[u8]) -> Result<H, Error>) -> Result<(H, Option<View>), Error> {
+fn unframe<H: abi::Field>(frame: &[u8]) -> Result<(H, Option<View>), Error> {
     let header =
         abi::find_segment(frame, abi::tag::HEADER).ok_or_else(|| Error::permanent("a frame without a header"))?;
     let body = abi::find_segment(frame, abi::tag::BODY).map(View::of_text);
-    Ok((read(header)?, body))
+    Ok((abi::read(header)?, body))
 }
 
 fn refused(error: String) -> abi::Registration {

@@ -5,7 +5,7 @@ use crate::context::{arguments, context, object, sleep};
 use crate::object::Spec;
 use crate::patch::Patch;
 use crate::view::View;
-use kopf_abi::{Admission, Field, tag};
+use kopf_abi::tag;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ context! {
     /// ```
     ///
     /// See <https://docs.kopf.dev/en/latest/admission/>
-    pub struct Review<S>(task, request = Admission::read(task.admission.take().unwrap_or_default())) {
+    pub struct Review<S>(task, request = task.admission.take().unwrap_or_default()) {
         /// The object before, in updates and deletions.
         pub old: View = task.segment("old", tag::OLD),
         /// The object after, in creations and updates.

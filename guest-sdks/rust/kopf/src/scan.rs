@@ -1,153 +1,71 @@
 //! Looking for parts of a JSON text without decoding it. The texts come from the
 //! host and are valid; in others nothing is found.
 
+use kopf_abi::{Reader, unquoted};
 use std::ops::Range;
 
 /// Where the value of a key of an object is in the text. Keys with escapes are decoded.
 pub fn member(text: &[u8], key: &str) -> Option<Range<usize>> {
-    let mut scanner = Scanner { text, at: 0 };
-    let mut found = None;
-    scanner.object(|name, value| {
-        if found.is_none() && is_key(name, key) {
-            found = Some(value);
+    let mut reader = Reader::new(text);
+    if !reader.enter(b'{') {
+        return None;
+    }
+    while let Some(name) = reader.key() {
+        let value = place(&mut reader);
+        if is_key(name, key) {
+            return Some(value).filter(|_| !reader.is_broken());
         }
-    })?;
-    found
+    }
+    None
+}
+
+/// Where the next value is, which is passed over.
+fn place(reader: &mut Reader) -> Range<usize> {
+    let len = reader.value().len();
+    reader.at() - len..reader.at()
 }
 
 /// The path of the innermost value that the position belongs to.
 pub fn path_at(text: &[u8], position: usize) -> Vec<String> {
     let (mut path, mut within) = (Vec::new(), 0..text.len());
-    loop {
-        let part = &text[within.clone()];
-        let mut next = None;
-        let mut scanner = Scanner { text: part, at: 0 };
-        let start = within.start;
-        let mut index = 0usize;
-        let mut look = |name: Option<&[u8]>, value: Range<usize>| {
-            let value = start + value.start..start + value.end;
+    while let Some((key, value)) = part_at(&text[within.clone()], position - within.start) {
+        path.push(key);
+        within = within.start + value.start..within.start + value.end;
+    }
+    path
+}
+
+/// The key or the index, and the place, of the part of an object or a list that the position belongs to.
+fn part_at(text: &[u8], position: usize) -> Option<(String, Range<usize>)> {
+    let mut reader = Reader::new(text);
+    if reader.peek() == b'{' {
+        reader.enter(b'{');
+        while let Some(name) = reader.key() {
+            let value = place(&mut reader);
             if value.contains(&position) {
-                let key = match name {
-                    Some(name) => serde_json::from_slice(name).unwrap_or_default(),
-                    None => index.to_string(),
-                };
-                next = Some((key, value));
+                return Some((unquoted(name).unwrap_or_default(), value));
+            }
+        }
+        return None;
+    }
+    let mut index = 0usize;
+    if reader.enter(b'[') {
+        while reader.item() {
+            let value = place(&mut reader);
+            if value.contains(&position) {
+                return Some((index.to_string(), value));
             }
             index += 1;
-        };
-        match scanner.peek() {
-            Some(b'{') => scanner.object(|name, value| look(Some(name), value)),
-            Some(b'[') => scanner.array(|value| look(None, value)),
-            _ => None,
-        };
-        let Some((key, value)) = next else { return path };
-        path.push(key);
-        within = value;
+        }
     }
+    None
 }
 
 /// Whether a key in quotes is this one.
 fn is_key(quoted: &[u8], key: &str) -> bool {
-    if quoted.contains(&b'\\') {
-        return serde_json::from_slice::<String>(quoted).is_ok_and(|name| name == key);
-    }
-    quoted.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) == Some(key.as_bytes())
-}
-
-struct Scanner<'a> {
-    text: &'a [u8],
-    at: usize,
-}
-
-impl Scanner<'_> {
-    /// The next byte that is not white space.
-    fn peek(&mut self) -> Option<u8> {
-        while self.text.get(self.at)?.is_ascii_whitespace() {
-            self.at += 1;
-        }
-        Some(self.text[self.at])
-    }
-
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        (self.peek()? == byte).then(|| self.at += 1)
-    }
-
-    /// Walks over an object; `each` gets keys in their quotes, and values.
-    fn object(&mut self, mut each: impl FnMut(&[u8], Range<usize>)) -> Option<()> {
-        self.expect(b'{')?;
-        while self.peek()? != b'}' {
-            let key = self.value()?;
-            self.expect(b':')?;
-            let value = self.value()?;
-            each(&self.text[key], value);
-            if self.peek()? == b',' {
-                self.at += 1;
-            }
-        }
-        Some(())
-    }
-
-    /// Walks over a list.
-    fn array(&mut self, mut each: impl FnMut(Range<usize>)) -> Option<()> {
-        self.expect(b'[')?;
-        while self.peek()? != b']' {
-            each(self.value()?);
-            if self.peek()? == b',' {
-                self.at += 1;
-            }
-        }
-        Some(())
-    }
-
-    /// Goes over one value, however deep it is.
-    fn value(&mut self) -> Option<Range<usize>> {
-        self.peek()?;
-        let (start, mut depth) = (self.at, 0usize);
-        loop {
-            match *self.text.get(self.at)? {
-                b'"' => self.string()?,
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.at += 1;
-                    continue;
-                }
-                b'}' | b']' => {
-                    depth = depth.checked_sub(1)?;
-                    self.at += 1;
-                }
-                b',' | b':' if depth == 0 => return None,
-                b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => {
-                    self.at += 1;
-                    continue;
-                }
-                _ => self.plain()?,
-            }
-            if depth == 0 {
-                return Some(start..self.at);
-            }
-        }
-    }
-
-    fn string(&mut self) -> Option<()> {
-        loop {
-            self.at += 1;
-            match *self.text.get(self.at)? {
-                b'\\' => self.at += 1,
-                b'"' => break,
-                _ => {}
-            }
-        }
-        self.at += 1;
-        Some(())
-    }
-
-    /// A number, true, false, or null.
-    fn plain(&mut self) -> Option<()> {
-        let start = self.at;
-        while self.text.get(self.at).is_some_and(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)) {
-            self.at += 1;
-        }
-        (self.at > start).then_some(())
+    match quoted {
+        [b'"', name @ .., b'"'] if !name.contains(&b'\\') => name == key.as_bytes(),
+        _ => unquoted(quoted).is_some_and(|name| name == key),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::{Error, HandlerError};
 use crate::handler::Handler;
 use crate::patch::Patch;
 use crate::view::View;
-use kopf_abi::{Answer, Call, Errno, Host, Invocation, Step};
+use kopf_abi::{Admission, Answer, Call, Errno, Host, Invocation, Step};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Task {
     pub id: u32,
     pub call: Invocation,
     /// The arguments of a review, until they are taken.
-    pub admission: RefCell<Option<Value>>,
+    pub admission: RefCell<Option<Admission>>,
     /// The object; `None` in activities.
     pub body: Option<View>,
     pub host: Rc<dyn Host>,

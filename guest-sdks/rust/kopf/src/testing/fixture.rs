@@ -42,7 +42,7 @@ struct CallParts {
     event_type: Option<String>,
     activity: String,
     settings: Value,
-    admission: Value,
+    admission: abi::Admission,
     conversion: Option<abi::Conversion>,
     logins: Vec<String>,
 }
@@ -131,7 +131,7 @@ impl Fixture {
 
     /// The review of an admission handler: `operation`, `subresource`, `dryrun`, `userinfo`, `headers`.
     pub fn admission(mut self, review: impl Serialize) -> Fixture {
-        self.call.admission = encode(review);
+        self.call.admission = abi::read(encode(review).to_string().as_bytes()).expect("it is JSON");
         self
     }
 

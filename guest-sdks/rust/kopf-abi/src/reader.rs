@@ -1,0 +1,152 @@
+//! Reading of JSON texts piece by piece, without values in between.
+
+/// Goes over a JSON text. The texts come from the host and are valid; the end of a broken
+/// one is where it is broken.
+pub struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+    broken: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins with a text.
+    pub fn new(text: &'a [u8]) -> Reader<'a> {
+        Reader { text, at: 0, broken: false }
+    }
+
+    /// The position in the text.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Whether the text is broken: it is not read any further.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Gives the text up.
+    pub fn fail(&mut self) {
+        self.broken = true;
+        self.at = self.text.len();
+    }
+
+    /// The next byte that is not white space; 0 at the end.
+    pub fn peek(&mut self) -> u8 {
+        while let Some(byte) = self.text.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return *byte;
+            }
+            self.at += 1;
+        }
+        0
+    }
+
+    /// Enters an object or a list, by its bracket. Any other value is passed over.
+    pub fn enter(&mut self, bracket: u8) -> bool {
+        let is_one = self.peek() == bracket;
+        if is_one {
+            self.at += 1;
+        } else {
+            self.value();
+        }
+        is_one
+    }
+
+    /// The next key of the object that was entered, in its quotes; `None` at the end of the
+    /// object. The value is next.
+    pub fn key(&mut self) -> Option<&'a [u8]> {
+        if !self.goes_on(b'}') {
+            return None;
+        }
+        let key = self.value();
+        if key.first() != Some(&b'"') || self.peek() != b':' {
+            self.fail();
+            return None;
+        }
+        self.at += 1;
+        Some(key)
+    }
+
+    /// Whether there is one more value in the list that was entered. It is next.
+    pub fn item(&mut self) -> bool {
+        self.goes_on(b']')
+    }
+
+    fn goes_on(&mut self, end: u8) -> bool {
+        if self.peek() == b',' {
+            self.at += 1;
+        }
+        match self.peek() {
+            0 => self.fail(),
+            byte if byte == end => self.at += 1,
+            _ => return true,
+        }
+        false
+    }
+
+    /// The text of the next value, however deep it is: it is passed over.
+    pub fn value(&mut self) -> &'a [u8] {
+        let first = self.peek();
+        let start = self.at;
+        match first {
+            b'"' => self.string(),
+            b'{' | b'[' => self.nested(),
+            _ => self.plain(),
+        }
+        &self.text[start..self.at]
+    }
+
+    /// Passes over an object or a list.
+    fn nested(&mut self) {
+        let mut depth = 0usize;
+        while let Some(byte) = self.text.get(self.at) {
+            match byte {
+                b'"' => {
+                    self.string();
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return;
+            }
+        }
+        self.fail();
+    }
+
+    fn string(&mut self) {
+        self.at += 1;
+        while let Some(byte) = self.text.get(self.at) {
+            self.at += 1;
+            match byte {
+                b'"' => return,
+                b'\\' => self.at += 1,
+                _ => {}
+            }
+        }
+        self.fail();
+    }
+
+    /// Passes over a number, true, false, or null.
+    fn plain(&mut self) {
+        let rest = &self.text[self.at..];
+        let end = rest.iter().position(|byte| !(byte.is_ascii_alphanumeric() || b"+-.".contains(byte)));
+        let token = &rest[..end.unwrap_or(rest.len())];
+        match token {
+            [b'-' | b'0'..=b'9', ..] | b"null" | b"true" | b"false" => self.at += token.len(),
+            _ => self.fail(),
+        }
+    }
+}
+
+/// The text in quotes; `None` if the value is not one, or is broken.
+pub fn unquoted(value: &[u8]) -> Option<String> {
+    let text = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if text.contains(&b'\\') {
+        return serde_json::from_slice(value).ok();
+    }
+    String::from_utf8(text.to_vec()).ok()
+}
