@@ -88,58 +88,71 @@ impl<'a> Reader<'a> {
     pub fn value(&mut self) -> &'a [u8] {
         let first = self.peek();
         let start = self.at;
-        match first {
-            b'"' => self.string(),
-            b'{' | b'[' => self.nested(),
-            _ => self.plain(),
+        let end = match first {
+            b'"' => string(self.text, start),
+            b'{' | b'[' => nested(self.text, start),
+            _ => plain(self.text, start),
+        };
+        match end {
+            Some(end) => self.at = end,
+            None => self.fail(),
         }
         &self.text[start..self.at]
     }
+}
 
-    /// Passes over an object or a list.
-    fn nested(&mut self) {
-        let mut depth = 0usize;
-        while let Some(byte) = self.text.get(self.at) {
-            match byte {
-                b'"' => {
-                    self.string();
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
-                _ => {}
+/// The end of an object or a list; `None` if there is none.
+fn nested(text: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    loop {
+        match text.get(at)? {
+            b'"' => {
+                at = string(text, at)?;
+                continue;
             }
-            self.at += 1;
-            if depth == 0 {
-                return;
-            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
         }
-        self.fail();
-    }
-
-    fn string(&mut self) {
-        self.at += 1;
-        while let Some(byte) = self.text.get(self.at) {
-            self.at += 1;
-            match byte {
-                b'"' => return,
-                b'\\' => self.at += 1,
-                _ => {}
-            }
-        }
-        self.fail();
-    }
-
-    /// Passes over a number, true, false, or null.
-    fn plain(&mut self) {
-        let rest = &self.text[self.at..];
-        let end = rest.iter().position(|byte| !(byte.is_ascii_alphanumeric() || b"+-.".contains(byte)));
-        let token = &rest[..end.unwrap_or(rest.len())];
-        match token {
-            [b'-' | b'0'..=b'9', ..] | b"null" | b"true" | b"false" => self.at += token.len(),
-            _ => self.fail(),
+        at += 1;
+        if depth == 0 {
+            return Some(at);
         }
     }
+}
+
+/// The end of a string. Most of a text is strings, so this looks at eight bytes at once.
+fn string(text: &[u8], mut at: usize) -> Option<usize> {
+    at += 1;
+    loop {
+        if let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
+            let found = equal(*bytes, b'"') | equal(*bytes, b'\\');
+            at += found.trailing_zeros() as usize / 8;
+            if found == 0 {
+                continue;
+            }
+        }
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The highest bits of bytes that are this one: the lowest set bit is right, others may be wrong.
+fn equal(bytes: [u8; 8], byte: u8) -> u64 {
+    const LOW: u64 = u64::from_le_bytes([1; 8]);
+    let zeros = u64::from_le_bytes(bytes) ^ LOW * u64::from(byte);
+    zeros.wrapping_sub(LOW) & !zeros & LOW << 7
+}
+
+/// The end of a number, true, false, or null.
+fn plain(text: &[u8], at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    let end = rest.iter().position(|byte| !(byte.is_ascii_alphanumeric() || b"+-.".contains(byte)));
+    let token = &rest[..end.unwrap_or(rest.len())];
+    matches!(token, [b'-' | b'0'..=b'9', ..] | b"null" | b"true" | b"false").then_some(at + token.len())
 }
 
 /// The text in quotes; `None` if the value is not one, or is broken.
