@@ -1,5 +1,7 @@
 //! Frames. See SPEC.md, "Frames".
 
+use std::ops::Range;
+
 /// Tags of segments.
 pub mod tag {
     /// The JSON message.
@@ -20,15 +22,21 @@ pub mod tag {
 
 /// The data of the first segment with the tag; `None` if there is none, or if the
 /// frame is cut before it.
-pub fn find_segment(mut frame: &[u8], tag: u32) -> Option<&[u8]> {
+pub fn find_segment(frame: &[u8], tag: u32) -> Option<&[u8]> {
+    frame.get(place_of_segment(frame, tag)?)
+}
+
+/// Where in the frame that data is.
+pub fn place_of_segment(frame: &[u8], tag: u32) -> Option<Range<usize>> {
+    let mut rest = frame;
     loop {
-        let (found, rest) = number(frame)?;
-        let (len, rest) = number(rest)?;
-        let (data, rest) = rest.split_at_checked(len as usize)?;
+        let (found, after) = number(rest)?;
+        let (len, after) = number(after)?;
+        let start = frame.len() - after.len();
+        (_, rest) = after.split_at_checked(len as usize)?;
         if found == tag {
-            return Some(data);
+            return Some(start..frame.len() - rest.len());
         }
-        frame = rest;
     }
 }
 

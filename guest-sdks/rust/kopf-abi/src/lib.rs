@@ -18,7 +18,7 @@ mod step;
 pub use call::{BASE64, Call, Headers, Response, from_base64, target, to_base64};
 #[cfg(target_family = "wasm")]
 pub use ffi::{Wasm, alloc, answer, print_line, take};
-pub use frame::{find_segment, push_segment, tag};
+pub use frame::{find_segment, place_of_segment, push_segment, tag};
 pub use host::{ANY_VERSION, Errno, Host, Noone, index, scope};
 pub use invocation::{
     Admission, Answers, Callback, Conversion, Invocation, Question, Questions, RegisterRequest, Resource, Value,

@@ -143,7 +143,7 @@ fn string(text: &[u8], mut at: usize) -> Option<usize> {
 /// The highest bits of bytes that are this one: the lowest set bit is right, others may be wrong.
 fn equal(bytes: [u8; 8], byte: u8) -> u64 {
     const LOW: u64 = u64::from_le_bytes([1; 8]);
-    let zeros = u64::from_le_bytes(bytes) ^ LOW * u64::from(byte);
+    let zeros = u64::from_le_bytes(bytes) ^ (LOW * u64::from(byte));
     zeros.wrapping_sub(LOW) & !zeros & LOW << 7
 }
 

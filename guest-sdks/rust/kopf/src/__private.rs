@@ -123,7 +123,7 @@ mod exports {
             pub unsafe fn $name(task: u32, ptr: *mut u8, len: usize) -> u64 {
                 // SAFETY: promised by the caller.
                 let message = unsafe { take(ptr, len) };
-                with(task, |module| module.$name(task, &message))
+                with(task, |module| module.$name(task, message))
             }
         )*};
     }

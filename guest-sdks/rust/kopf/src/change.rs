@@ -37,9 +37,9 @@ context! {
         /// `delete`, `resume`.
         pub reason: String = task.call.reason.clone(),
         /// The last handled state, or the value of the field before; null if there was none.
-        pub old: View = task.segment("old", tag::OLD),
+        pub old: View = View::segment(task, tag::OLD, "old"),
         /// The current state, or the value of the field; null if there is none.
-        pub new: View = task.segment("new", tag::NEW),
+        pub new: View = View::segment(task, tag::NEW, "new"),
         /// Changes of the object.
         pub patch: Patch = task.left.patch.clone(),
         /// Kubernetes events about the object.
@@ -73,7 +73,7 @@ impl From<(String, Vec<String>, Value, Value)> for DiffItem {
 
 /// The differences of an invocation.
 pub(crate) fn diff(task: &Rc<Task>) -> Vec<DiffItem> {
-    task.segment("diff", tag::DIFF).decode().unwrap_or_default()
+    View::segment(task, tag::DIFF, "diff").decode().unwrap_or_default()
 }
 
 impl<S: Spec> Change<S> {

@@ -105,12 +105,7 @@ impl<S: Spec> Daemon<S> {
 
     /// Shows the newest known body from now on.
     fn refresh(&mut self) -> crate::Result {
-        let old = self.body.clone();
-        let task = self.task.clone();
-        self.body = View::fetched("", move || {
-            let fresh = task.host.segment(task.id, kopf_abi::tag::FRESH).ok();
-            Some(fresh.unwrap_or_else(|| old.text().into_owned()))
-        });
+        self.body = View::fresh(&self.task, &self.body);
         self.meta = self.body.member("metadata");
         self.status = self.body.member("status");
         self.labels = self.meta.member("labels");

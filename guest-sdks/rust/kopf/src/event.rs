@@ -22,7 +22,7 @@ context! {
         /// `ADDED`, `MODIFIED`, `DELETED`; `None` in the initial listing.
         pub event_type: Option<String> = task.call.event_type.clone(),
         /// The whole event: `type` and `object`.
-        pub raw: View = task.segment("event", tag::EVENT),
+        pub raw: View = View::segment(task, tag::EVENT, "event"),
         /// Changes of the object.
         pub patch: Patch = task.left.patch.clone(),
         /// Kubernetes events about the object.

@@ -22,9 +22,9 @@ context! {
         /// The operation of a review; empty elsewhere.
         pub operation: String = operation(task),
         /// The last handled state, or the value of the field before.
-        pub old: View = task.segment("old", tag::OLD),
+        pub old: View = View::segment(task, tag::OLD, "old"),
         /// The current state, or the value of the field.
-        pub new: View = task.segment("new", tag::NEW),
+        pub new: View = View::segment(task, tag::NEW, "new"),
     }
 }
 

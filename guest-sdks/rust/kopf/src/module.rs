@@ -47,7 +47,7 @@ impl Module {
     }
 
     /// Answers `kopf_start`: it begins a task.
-    pub fn start(&mut self, id: u32, frame: &[u8]) -> Vec<u8> {
+    pub fn start(&mut self, id: u32, frame: Vec<u8>) -> Vec<u8> {
         let (call, body) = match unframe::<abi::Invocation>(frame) {
             Ok(parts) => parts,
             Err(err) => return failed(err),
@@ -64,8 +64,8 @@ impl Module {
     }
 
     /// Answers `kopf_resume`: it continues a waiting task.
-    pub fn resume(&mut self, id: u32, answer: &[u8]) -> Vec<u8> {
-        match (self.tasks.get(&id), abi::read(answer)) {
+    pub fn resume(&mut self, id: u32, answer: Vec<u8>) -> Vec<u8> {
+        match (self.tasks.get(&id), abi::read(&answer)) {
             (Some(entry), Ok(answer)) => entry.task.answered(answer),
             (_, Err(err)) => return failed(Error::permanent(format_args!("the answer of kopf_resume: {err}"))),
             (None, _) => return failed(Error::permanent("no such task to resume")),
@@ -116,9 +116,9 @@ impl Module {
     }
 
     /// Answers `kopf_transform`: it runs the functions that a task left.
-    pub fn transform(&mut self, id: u32, body: &[u8]) -> Vec<u8> {
+    pub fn transform(&mut self, id: u32, body: Vec<u8>) -> Vec<u8> {
         let transforms = self.tasks.get(&id).map(|entry| entry.transforms.as_slice()).unwrap_or_default();
-        let answer = match transformed(transforms, body) {
+        let answer = match transformed(transforms, &body) {
             Ok(body) => abi::TransformResult { body: Some(body), error: None },
             Err(err) => abi::TransformResult { body: None, error: Some(err.wire()) },
         };
@@ -126,7 +126,7 @@ impl Module {
     }
 
     /// Answers `kopf_ask`: it evaluates options that are functions.
-    pub fn ask(&mut self, id: u32, frame: &[u8]) -> Vec<u8> {
+    pub fn ask(&mut self, id: u32, frame: Vec<u8>) -> Vec<u8> {
         let (asked, body) = match unframe::<abi::Questions>(frame) {
             Ok(parts) => parts,
             Err(err) => {
@@ -165,11 +165,12 @@ pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Error
 }
 
 /// Decodes the header of a frame, and finds the body.
-fn unframe<H: abi::Field>(frame: &[u8]) -> Result<(H, Option<View>), Error> {
+fn unframe<H: abi::Field>(frame: Vec<u8>) -> Result<(H, Option<View>), Error> {
     let header =
-        abi::find_segment(frame, abi::tag::HEADER).ok_or_else(|| Error::permanent("a frame without a header"))?;
-    let body = abi::find_segment(frame, abi::tag::BODY).map(View::of_text);
-    Ok((abi::read(header)?, body))
+        abi::find_segment(&frame, abi::tag::HEADER).ok_or_else(|| Error::permanent("a frame without a header"))?;
+    let header = abi::read(header)?;
+    let body = abi::place_of_segment(&frame, abi::tag::BODY);
+    Ok((header, body.map(|place| View::within(frame, place))))
 }
 
 fn refused(error: String) -> abi::Registration {
@@ -244,12 +245,12 @@ mod tests {
     fn tasks_wait_and_go_on() {
         let mut module = module();
         let frame = frame(json!({"handler": 0, "id": "wait"}), json!({"spec": {}}));
-        assert_eq!(json(module.start(7, &frame)), json!({"step": "wait", "seconds": 9.0}));
-        assert_eq!(json(module.resume(7, b"{}")), json!({"step": "done", "result": "slept"}));
-        assert_eq!(json(module.resume(7, b"{}"))["error"]["message"], "no such task to resume");
-        module.start(8, &frame);
+        assert_eq!(json(module.start(7, frame.clone())), json!({"step": "wait", "seconds": 9.0}));
+        assert_eq!(json(module.resume(7, b"{}".into())), json!({"step": "done", "result": "slept"}));
+        assert_eq!(json(module.resume(7, b"{}".into()))["error"]["message"], "no such task to resume");
+        module.start(8, frame);
         module.cancel(8);
-        assert_eq!(json(module.resume(8, br#"{"cancelled":true}"#))["error"]["type"], "Cancelled");
+        assert_eq!(json(module.resume(8, br#"{"cancelled":true}"#.into()))["error"]["type"], "Cancelled");
         assert!(module.tasks.is_empty());
     }
 
@@ -263,11 +264,11 @@ mod tests {
             if plural.is_empty() {
                 header.as_object_mut().unwrap().remove("resource");
             }
-            assert_eq!(json(module.start(1, &frame(header, json!({}))))["result"], plural);
+            assert_eq!(json(module.start(1, frame(header, json!({}))))["result"], plural);
         }
         let mut broken = Vec::new();
         abi::push_segment(&mut broken, abi::tag::HEADER, br#"{"handler":0,"id":"x","resource":{"plural":x}}"#);
-        assert!(!json(module.start(1, &broken))["error"].is_null());
+        assert!(!json(module.start(1, broken))["error"].is_null());
     }
 
     #[test]
@@ -275,7 +276,7 @@ mod tests {
         let mut module = module();
         let mut ask = |callbacks: Value, size: u32| {
             let questions = json!({"questions": [{"handler": 0, "callbacks": callbacks}]});
-            json(module.ask(1, &frame(questions, json!({"spec": {"size": size}}))))["answers"][0].clone()
+            json(module.ask(1, frame(questions, json!({"spec": {"size": size}}))))["answers"][0].clone()
         };
         let labels = |values: Value| json!([{"option": "labels", "key": "app", "values": values}, {"option": "when"}]);
         assert_eq!(ask(labels(json!([{"value": "db"}, {"value": "web"}])), 11), json!({"value": true}));
@@ -288,10 +289,10 @@ mod tests {
     fn broken_messages_are_answered() {
         let mut module = module();
         let said = |answer: Vec<u8>| json(answer)["error"]["message"].as_str().unwrap().to_owned();
-        assert_eq!(said(module.start(1, b"")), "a frame without a header");
-        assert_eq!(said(module.start(1, &frame(json!({"handler": 5, "id": "x"}), json!({})))), "no such handler: x");
-        assert!(said(module.resume(1, b"nonsense")).contains("kopf_resume"));
-        assert!(said(module.transform(1, b"nonsense")).contains("expected"));
-        assert_eq!(json(module.ask(1, b""))["answers"][0]["error"]["message"], "a frame without a header");
+        assert_eq!(said(module.start(1, Vec::new())), "a frame without a header");
+        assert_eq!(said(module.start(1, frame(json!({"handler": 5, "id": "x"}), json!({})))), "no such handler: x");
+        assert!(said(module.resume(1, b"nonsense".into())).contains("kopf_resume"));
+        assert!(said(module.transform(1, b"nonsense".into())).contains("expected"));
+        assert_eq!(json(module.ask(1, Vec::new()))["answers"][0]["error"]["message"], "a frame without a header");
     }
 }

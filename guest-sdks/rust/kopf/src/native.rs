@@ -17,11 +17,12 @@ pub fn serve(declare: fn(&mut Operator), stream: impl Read + Write + 'static) ->
     declare(&mut operator);
     let mut module = Module::new(operator, host.clone());
     while let Some(message) = host.call()? {
-        match catch_unwind(AssertUnwindSafe(|| handle(&mut module, &message))) {
-            Ok(answer) => host.send(kind::ANSWER, message.task, &[&answer])?,
+        let task = message.task;
+        match catch_unwind(AssertUnwindSafe(|| handle(&mut module, message))) {
+            Ok(answer) => host.send(kind::ANSWER, task, &[&answer])?,
             Err(panic) => {
-                module.release(message.task);
-                host.send(kind::PANICKED, message.task, &[said(&*panic).as_bytes()])?;
+                module.release(task);
+                host.send(kind::PANICKED, task, &[said(&*panic).as_bytes()])?;
             }
         }
     }
@@ -29,13 +30,13 @@ pub fn serve(declare: fn(&mut Operator), stream: impl Read + Write + 'static) ->
 }
 
 /// Makes the call that a message stands for.
-fn handle(module: &mut Module, call: &Message) -> Vec<u8> {
+fn handle(module: &mut Module, call: Message) -> Vec<u8> {
     match call.kind {
         kind::REGISTER => return module.register(&call.data),
-        kind::START => return module.start(call.task, &call.data),
-        kind::RESUME => return module.resume(call.task, &call.data),
-        kind::ASK => return module.ask(call.task, &call.data),
-        kind::TRANSFORM => return module.transform(call.task, &call.data),
+        kind::START => return module.start(call.task, call.data),
+        kind::RESUME => return module.resume(call.task, call.data),
+        kind::ASK => return module.ask(call.task, call.data),
+        kind::TRANSFORM => return module.transform(call.task, call.data),
         kind::CANCEL => module.cancel(call.task),
         kind::RELEASE => module.release(call.task),
         _ => {}

@@ -26,9 +26,9 @@ context! {
     /// See <https://docs.kopf.dev/en/latest/admission/>
     pub struct Review<S>(task, request = task.admission.take().unwrap_or_default()) {
         /// The object before, in updates and deletions.
-        pub old: View = task.segment("old", tag::OLD),
+        pub old: View = View::segment(task, tag::OLD, "old"),
         /// The object after, in creations and updates.
-        pub new: View = task.segment("new", tag::NEW),
+        pub new: View = View::segment(task, tag::NEW, "new"),
         /// `CREATE`, `UPDATE`, `DELETE`, `CONNECT`.
         pub operation: String = request.operation,
         /// `None` for the object itself.

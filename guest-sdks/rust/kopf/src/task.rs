@@ -80,12 +80,6 @@ impl Task {
         })
     }
 
-    /// A view of a segment of the invocation.
-    pub fn segment(self: &Rc<Task>, name: &str, tag: u32) -> View {
-        let task = self.clone();
-        View::fetched(name, move || task.host.segment(task.id, tag).ok())
-    }
-
     pub fn cancel(&self) {
         self.cancelled.set(true);
     }

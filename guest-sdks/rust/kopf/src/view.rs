@@ -2,11 +2,14 @@
 
 use crate::error::DecodeError;
 use crate::scan;
+use crate::task::Task;
+use kopf_abi::tag;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// A part of an object or of a message: a [`serde_json::Value`] that is fetched and
@@ -27,31 +30,70 @@ use std::rc::Rc;
 pub struct View(Rc<Inner>);
 
 struct Inner {
-    /// The name in errors.
-    name: String,
     source: Source,
-    text: OnceCell<Vec<u8>>,
+    text: OnceCell<Text>,
     value: OnceCell<Value>,
 }
 
 enum Source {
     /// There is a text, or a value.
     Given,
-    /// A part of another one; an empty object if there is none.
+    /// The value of a key of another one; an empty object if there is none.
     Member(View, &'static str),
-    /// From the host; nothing if it has none.
-    Fetched(Box<dyn Fn() -> Option<Vec<u8>>>),
+    /// The value of a key of another one; null if there is none.
+    Part(View, String),
+    /// A segment of an invocation, from the host: null if it has none.
+    Segment(Rc<Task>, u32, &'static str),
+    /// The newest body, from the host; an older one if it has none.
+    Fresh(Rc<Task>, Text),
+}
+
+/// A text, or a part of one.
+#[derive(Clone)]
+struct Text {
+    whole: Rc<Vec<u8>>,
+    place: Range<usize>,
+}
+
+impl Text {
+    fn new(whole: Vec<u8>) -> Text {
+        Text { place: 0..whole.len(), whole: Rc::new(whole) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.whole[self.place.clone()]
+    }
+
+    fn null() -> Text {
+        Text::new(b"null".to_vec())
+    }
+
+    /// The value of a key, if there is one.
+    fn member(&self, key: &str) -> Option<Text> {
+        let Range { start, end } = scan::member(self.bytes(), key)?;
+        let before = self.place.start;
+        Some(Text { whole: self.whole.clone(), place: before + start..before + end })
+    }
 }
 
 impl View {
-    fn new(name: String, source: Source) -> View {
-        View(Rc::new(Inner { name, source, text: OnceCell::new(), value: OnceCell::new() }))
+    fn new(source: Source) -> View {
+        View(Rc::new(Inner { source, text: OnceCell::new(), value: OnceCell::new() }))
     }
 
     /// A view of a JSON text. A text that is not JSON looks like null.
     pub fn of_text(text: impl Into<Vec<u8>>) -> View {
-        let view = View::new(String::new(), Source::Given);
-        view.0.text.get_or_init(|| text.into());
+        View::given(Text::new(text.into()))
+    }
+
+    /// A view of a part of a text.
+    pub(crate) fn within(whole: Vec<u8>, place: Range<usize>) -> View {
+        View::given(Text { whole: Rc::new(whole), place })
+    }
+
+    fn given(text: Text) -> View {
+        let view = View::new(Source::Given);
+        view.0.text.get_or_init(|| text);
         view
     }
 
@@ -60,43 +102,59 @@ impl View {
         View::from(Value::Null)
     }
 
-    pub(crate) fn fetched(name: &str, fetch: impl Fn() -> Option<Vec<u8>> + 'static) -> View {
-        View::new(name.to_owned(), Source::Fetched(Box::new(fetch)))
+    pub(crate) fn segment(task: &Rc<Task>, tag: u32, name: &'static str) -> View {
+        View::new(Source::Segment(task.clone(), tag, name))
+    }
+
+    /// The newest body, in place of an older one. That is not kept: daemons look again and again, for years.
+    pub(crate) fn fresh(task: &Rc<Task>, old: &View) -> View {
+        let text = match &old.0.source {
+            Source::Fresh(_, text) if old.0.text.get().is_none() => text,
+            _ => old.shared(),
+        };
+        View::new(Source::Fresh(task.clone(), text.clone()))
     }
 
     pub(crate) fn member(&self, key: &'static str) -> View {
-        let name = if self.0.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.0.name) };
-        View::new(name, Source::Member(self.clone(), key))
+        View::new(Source::Member(self.clone(), key))
     }
 
     /// The value of a key, for [`decode`](View::decode): null if there is none.
     pub fn part(&self, key: &str) -> View {
-        let name = if self.0.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.0.name) };
-        let part = View::new(name, Source::Given);
-        let text = self.text();
-        part.0.text.get_or_init(|| match scan::member(&text, key) {
-            Some(range) => text[range].to_vec(),
-            None => b"null".to_vec(),
-        });
-        part
+        View::new(Source::Part(self.clone(), key.to_owned()))
     }
 
     /// The JSON text.
     pub fn text(&self) -> Cow<'_, [u8]> {
-        if let Some(value) = self.0.value.get().filter(|_| self.0.text.get().is_none()) {
-            return Cow::Owned(serde_json::to_vec(value).unwrap_or_default());
-        }
-        Cow::Borrowed(self.0.text.get_or_init(|| match &self.0.source {
-            Source::Given => b"null".to_vec(),
-            Source::Fetched(fetch) => fetch().unwrap_or_else(|| b"null".to_vec()),
-            Source::Member(of, key) => match scan::member(&of.text(), key) {
-                Some(range) => match &of.text()[range] {
-                    b"null" => b"{}".to_vec(),
-                    text => text.to_vec(),
-                },
-                None => b"{}".to_vec(),
+        Cow::Borrowed(self.shared().bytes())
+    }
+
+    fn shared(&self) -> &Text {
+        self.0.text.get_or_init(|| match &self.0.source {
+            Source::Given => Text::new(serde_json::to_vec(&self.0.value.get()).unwrap_or_default()),
+            Source::Member(of, key) => match of.shared().member(key) {
+                Some(text) if text.bytes() != b"null" => text,
+                _ => Text::new(b"{}".to_vec()),
             },
-        }))
+            Source::Part(of, key) => of.shared().member(key).unwrap_or_else(Text::null),
+            Source::Segment(task, tag, _) => task.host.segment(task.id, *tag).map_or_else(|_| Text::null(), Text::new),
+            Source::Fresh(task, old) => match task.host.segment(task.id, tag::FRESH) {
+                Ok(text) => Text::new(text),
+                Err(_) => old.clone(),
+            },
+        })
+    }
+
+    /// The name in errors.
+    fn name(&self) -> String {
+        let (of, key) = match &self.0.source {
+            Source::Given | Source::Fresh(..) => return String::new(),
+            Source::Segment(_, _, name) => return (*name).to_owned(),
+            Source::Member(of, key) => (of, *key),
+            Source::Part(of, key) => (of, key.as_str()),
+        };
+        let name = of.name();
+        if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") }
     }
 
     /// The value, decoded.
@@ -109,7 +167,7 @@ impl View {
     /// Errors name the field, and make a handler fail for good.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         let text = self.text();
-        serde_json::from_slice(&text).map_err(|err| DecodeError::new(&self.0.name, &text, &err))
+        serde_json::from_slice(&text).map_err(|err| DecodeError::new(&self.name(), &text, &err))
     }
 }
 
@@ -123,7 +181,7 @@ impl std::ops::Deref for View {
 
 impl From<Value> for View {
     fn from(value: Value) -> View {
-        let view = View::new(String::new(), Source::Given);
+        let view = View::new(Source::Given);
         view.0.value.get_or_init(|| value);
         view
     }

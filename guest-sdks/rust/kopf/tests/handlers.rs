@@ -143,6 +143,21 @@ fn daemons_wait_and_stop() {
     assert_eq!(outcome.waits, [Duration::from_secs(10); 3]);
 }
 
+/// What a daemon has seen is gone after the next wait.
+#[test]
+fn daemons_wait_for_years() {
+    let outcome = Fixture::new(body()).run(async |mut d: Daemon| -> kopf::Result<u64> {
+        for round in 0..20_000 {
+            if round % 2 == 0 {
+                assert_eq!(d.spec["size"], 5);
+            }
+            d.wait(Duration::from_secs(600)).await?;
+        }
+        Ok(d.spec["size"].as_u64().unwrap_or_default())
+    });
+    assert_eq!(outcome.result, 5);
+}
+
 #[test]
 fn one_thing_is_awaited_at_a_time() {
     let foreign = Fixture::new(body()).run(async |_: Change| std::future::pending::<()>().await);

@@ -42,7 +42,7 @@ impl<F: Fn() -> abi::Invocation> Driver<F> {
             abi::push_segment(&mut frame, tag::BODY, body.as_bytes());
         }
         let mut children = BTreeMap::new();
-        let mut answer = self.module.start(task, &frame);
+        let mut answer = self.module.start(task, frame);
         let step = loop {
             let mut step: Step = abi::read(&answer).expect("steps are JSON");
             let reply = match step.step.as_str() {
@@ -51,7 +51,7 @@ impl<F: Fn() -> abi::Invocation> Driver<F> {
                 "call" => self.host.request(step.call.take().unwrap_or_default()),
                 _ => break step,
             };
-            answer = self.module.resume(task, &abi::write(reply));
+            answer = self.module.resume(task, abi::write(reply));
         };
         let pending = self.children(task, &id, &step, &mut children);
         let outcome = self.outcome(task, step, children, pending);
@@ -83,7 +83,7 @@ impl<F: Fn() -> abi::Invocation> Driver<F> {
         let edited = (step.transforms > 0).then(|| {
             let body = self.body.clone().unwrap_or_default();
             let result: abi::TransformResult =
-                abi::read(&self.module.transform(task, body.as_bytes())).expect("answers are JSON");
+                abi::read(&self.module.transform(task, body.into_bytes())).expect("answers are JSON");
             result.body.unwrap_or_default()
         });
         let unfinished = || abi::Error {
