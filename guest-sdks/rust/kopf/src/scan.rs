@@ -6,15 +6,21 @@ use std::ops::Range;
 
 /// Where the value of a key of an object is in the text. Keys with escapes are decoded.
 pub fn member(text: &[u8], key: &str) -> Option<Range<usize>> {
+    let value = place(&mut before(text, key)?);
+    Some(value).filter(|value| !value.is_empty())
+}
+
+/// A reader whose next value is that of a key of an object.
+pub fn before<'a>(text: &'a [u8], key: &str) -> Option<Reader<'a>> {
     let mut reader = Reader::new(text);
     if !reader.enter(b'{') {
         return None;
     }
     while let Some(name) = reader.key() {
-        let value = place(&mut reader);
         if is_key(name, key) {
-            return Some(value).filter(|_| !reader.is_broken());
+            return Some(reader);
         }
+        reader.value();
     }
     None
 }

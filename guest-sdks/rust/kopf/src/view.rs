@@ -166,8 +166,27 @@ impl View {
     ///
     /// Errors name the field, and make a handler fail for good.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
-        let text = self.text();
-        serde_json::from_slice(&text).map_err(|err| DecodeError::new(&self.name(), &text, &err))
+        let (text, is_whole) = self.begin();
+        let mut decoder = serde_json::Deserializer::from_slice(text);
+        let value = T::deserialize(&mut decoder);
+        let end = if is_whole { decoder.end() } else { Ok(()) };
+        match (value, end) {
+            (Ok(value), Ok(())) => Ok(value),
+            (Err(err), _) | (_, Err(err)) => Err(DecodeError::new(&self.name(), text, &err)),
+        }
+    }
+
+    /// The text, or one that begins with it: to look for the end of a member would take as long as decoding it.
+    fn begin(&self) -> (&[u8], bool) {
+        if let (Source::Member(of, key), None) = (&self.0.source, self.0.text.get()) {
+            let whole = of.shared().bytes();
+            if let Some(mut reader) = scan::before(whole, key)
+                && reader.peek() != b'n'
+            {
+                return (&whole[reader.at()..], false);
+            }
+        }
+        (self.shared().bytes(), true)
     }
 }
 
