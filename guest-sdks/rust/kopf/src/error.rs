@@ -68,7 +68,7 @@ pub enum HandlerError {
 }
 
 /// The time until the next attempt after a temporary error.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub enum Delay {
     /// 60 seconds.
     #[default]
@@ -77,6 +77,17 @@ pub enum Delay {
     None,
     /// This long.
     After(Duration),
+}
+
+/// That of [`Duration`] would be 2 KB in each module, as all errors have it.
+impl fmt::Debug for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delay::Default => f.write_str("Default"),
+            Delay::None => f.write_str("None"),
+            Delay::After(after) => write!(f, "After({}.{:03}s)", after.as_secs(), after.subsec_millis()),
+        }
+    }
 }
 
 impl From<Duration> for Delay {
@@ -243,7 +254,7 @@ fn variant(err: &(dyn StdError + 'static)) -> &'static str {
 /// A type without the modules that it is in.
 pub(crate) fn short_name(name: &str) -> String {
     let plain = name.split('<').next().unwrap_or(name);
-    plain.rsplit("::").next().unwrap_or(plain).to_owned()
+    plain.rsplit(':').next().unwrap_or(plain).to_owned()
 }
 
 /// The kind of the outermost error in the chain that has one.
@@ -308,9 +319,12 @@ impl DecodeError {
             path.push(name.to_owned());
         }
         path.extend(scan::path_at(text, position(text, err)));
-        let problem = err.to_string();
-        let problem = problem.rsplit_once(" at line ").map_or(problem.as_str(), |(problem, _)| problem);
-        DecodeError { path: path.join("."), problem: problem.to_owned() }
+        let mut problem = err.to_string();
+        let place = format!(" at line {} column {}", err.line(), err.column());
+        if problem.ends_with(&place) {
+            problem.truncate(problem.len() - place.len());
+        }
+        DecodeError { path: path.join("."), problem }
     }
 }
 
