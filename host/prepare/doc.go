@@ -20,6 +20,7 @@
 //     the maximum cost of the code after it (see costs.go); functions that are a single loop
 //     have one check, not two, and short loops one for several iterations. When the budget is spent, the
 //     host function yield is called and returns a new budget.
+//   - Jumps of Go's compiler take no way through a loop where they need none: see jumps.go.
 //   - Instructions that work on ranges of memory or of tables, and memory.grow,
 //     become calls of functions that charge for the length, and split long ranges. A global tells
 //     the host that memory.grow has failed.

@@ -106,8 +106,12 @@ func (w *rewriter) iteration(out []byte, r *reader, deeper uint32) []byte {
 		return to
 	}
 	for r.More() {
+		at := r.Pos
 		in := r.instruction()
 		w.notice(in)
+		if in.op == opBr {
+			w.tracer.dispatch.redirect(in, at)
+		}
 		switch {
 		case in.op == opBr || in.op == opBrIf:
 			in.a = label(in.a)

@@ -40,6 +40,8 @@ type tracer struct {
 	turned  bool  // the code before is not straight
 	shape   shape // so far, without the locals
 	opened  inner // the latest opened loop
+
+	dispatch dispatch
 }
 
 // measure finds the regions of a function: first its own, then those of its
@@ -51,11 +53,13 @@ func measure(r *reader) ([]region, shape) { return (&tracer{}).measure(r) }
 func (t *tracer) measure(r *reader) ([]region, shape) {
 	*t = tracer{
 		regions: append(t.regions[:0], region{}), loops: t.loops[:0],
-		frames: append(t.frames[:0], frame{arrive: unreachable}),
+		frames: append(t.frames[:0], frame{arrive: unreachable}), dispatch: t.dispatch,
 	}
+	t.dispatch.reset()
 	for len(t.frames) > 0 && r.More() {
 		at := r.Pos
 		in := r.instruction()
+		t.dispatch.follow(in, at, t.path < longPath)
 		t.shape.add(in)
 		t.locate(in, at, r.Pos)
 		t.step(in)
