@@ -3,6 +3,8 @@ package prepare
 import (
 	"cmp"
 	"slices"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
 // Go's compiler makes a loop of each function, with a table that jumps to the basic block of a number:
@@ -21,6 +23,8 @@ import (
 //
 // So each if takes the check of the loop and the table. A jump whose target follows is led there directly. But each
 // iteration is charged for the longest path, so jumps keep their way through the loop where that has become long.
+//
+// The table jumps to the first block in most cases: whenever the function is called. A test for it comes before the table.
 
 // longPath is the cost of a path from which on jumps are not changed: it would make a short loop at the end of a
 // long function expensive.
@@ -36,11 +40,12 @@ type dispatch struct {
 	number  uint64   // the number that was pushed last
 	targets []int    // of the table: positions among the open blocks
 	direct  []branch // the jumps that branch directly, in their order
+	first   branch   // to the first block, from before the table
 }
 
-// branch is a branch with another label.
+// branch is a branch that the rewriter changes, or adds.
 type branch struct {
-	at    int // the position of the instruction
+	at    int // the position of the instruction that it replaces, or precedes
 	label uint32
 }
 
@@ -62,19 +67,23 @@ func (d *dispatch) reset() {
 	*d = dispatch{depth: 1, targets: d.targets[:0], direct: d.direct[:0]}
 }
 
-// follow looks at the next instruction. It gives a jump the label of its target, if it may branch directly.
-func (d *dispatch) follow(in *instruction, at int, may bool) {
+// follow looks at the next instruction. It gives a jump the label of its target, if it may branch directly. It returns
+// the cost of what is added.
+func (d *dispatch) follow(in *instruction, at int, may bool) (added int) {
 	switch d.state {
 	case otherCode:
 	case beforeLoop, inBlocks, nextRead:
-		d.begin(in)
+		if d.begin(in, at); d.state == inCode {
+			return costFirst
+		}
 	case inCode, numberIs, nextWritten:
 		d.state = d.code(in, at, may)
 	}
+	return 0
 }
 
 // begin reads what is before the table.
-func (d *dispatch) begin(in *instruction) {
+func (d *dispatch) begin(in *instruction, at int) {
 	switch {
 	case in.op == opBlock && in.blockType == typeEmpty-0x80 && d.state != nextRead:
 		d.depth++
@@ -85,9 +94,9 @@ func (d *dispatch) begin(in *instruction) {
 		d.state, d.loop = inBlocks, d.depth
 		d.depth++
 	case in.op == opLocalGet && d.state == inBlocks:
-		d.state, d.next = nextRead, in.a
+		d.state, d.next, d.first.at = nextRead, in.a, at
 	case in.op == opBrTable && d.state == nextRead:
-		d.state = inCode
+		d.state, d.first.label = inCode, in.labels[0]
 		for _, label := range in.labels {
 			d.targets = append(d.targets, d.depth-1-int(label))
 		}
@@ -127,6 +136,18 @@ func (d *dispatch) jump(in *instruction, at int) {
 		d.direct = append(d.direct, branch{at, in.a})
 	}
 }
+
+// costFirst is the cost of the test for the first block.
+const costFirst = 3
+
+// appendFirst appends the test for the first block.
+func (d *dispatch) appendFirst(out []byte) []byte {
+	out = wasm.AppendU32(append(out, opLocalGet), d.next)
+	return wasm.AppendU32(append(out, opI32Eqz, opBrIf), d.first.label)
+}
+
+// precedes reports whether the test for the first block comes before the instruction at a position.
+func (d *dispatch) precedes(at int) bool { return at == d.first.at && len(d.targets) > 0 }
 
 // redirect gives a branch at a position the label that it got before.
 func (d *dispatch) redirect(in *instruction, at int) bool {

@@ -59,7 +59,7 @@ func (t *tracer) measure(r *reader) ([]region, shape) {
 	for len(t.frames) > 0 && r.More() {
 		at := r.Pos
 		in := r.instruction()
-		t.dispatch.follow(in, at, t.path < longPath)
+		t.path += t.dispatch.follow(in, at, t.path < longPath) // what is added can be reached: it is at the beginning of a loop
 		t.shape.add(in)
 		t.locate(in, at, r.Pos)
 		t.step(in)

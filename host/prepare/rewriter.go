@@ -142,6 +142,9 @@ func (w *rewriter) instructions(out []byte, r *reader, loops []region) []byte {
 			out = append(out, r.Buf[copied:r.Pos]...)
 			out = w.appendCheck(out, loops[0].cost)
 			loops = loops[1:]
+		case w.tracer.dispatch.precedes(at):
+			out = w.tracer.dispatch.appendFirst(append(out, r.Buf[copied:at]...))
+			out = appendInstruction(out, in)
 		case in.op == opBr && w.tracer.dispatch.redirect(in, at):
 			out = appendInstruction(append(out, r.Buf[copied:at]...), in)
 		case w.replaced(in):
