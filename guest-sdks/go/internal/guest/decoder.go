@@ -91,8 +91,24 @@ func decodeRequest(raw []byte) (req abi.RegisterRequest, err error) {
 	return req, err
 }
 
+// decodeInvocation reads a header. Texts are parts of it, so it must not be changed.
 func (m *Module) decodeInvocation(raw []byte, call *abi.Invocation) error {
-	return members(raw, func(key, value []byte) { m.invocationField(call, key, value) })
+	if jsonlite.KindOf(raw) != jsonlite.Object {
+		return jsonlite.ErrSyntax
+	}
+	s := jsonlite.Scan(raw)
+	for s.Next() {
+		m.invocationField(call, s.RawKey(), s.Value())
+	}
+	return s.Err()
+}
+
+// toText is a text, without a copy.
+func toText(raw []byte) string {
+	if plain, ok := jsonlite.Plain(raw); ok {
+		return textOf(plain)
+	}
+	return jsonlite.Unquote(raw)
 }
 
 // decodedResource is the resource of the latest call, which is mostly that of the next one.
@@ -110,7 +126,7 @@ func (d *decodedResource) decode(raw []byte) *abi.ResourceInfo {
 
 func (m *Module) invocationField(call *abi.Invocation, key, value []byte) {
 	if text := invocationText(call, key); text != nil {
-		*text = jsonlite.Unquote(value)
+		*text = toText(value)
 		return
 	}
 	switch string(key) {
@@ -119,7 +135,7 @@ func (m *Module) invocationField(call *abi.Invocation, key, value []byte) {
 	case "parent":
 		call.Parent = toTask(value)
 	case "kind":
-		call.Kind = abi.Kind(jsonlite.Unquote(value))
+		call.Kind = abi.Kind(toText(value))
 	case "param":
 		call.Param = value
 	case "retry":

@@ -110,12 +110,12 @@ func (w *writer) selector(s *abi.Selector) {
 	w.close()
 }
 
-// usualStep is the size that most steps fit into.
-const usualStep = 256
+// encodeStep writes a step.
+func encodeStep(s *abi.Step, call func(*writer, *abi.Call)) []byte { return appendStep(nil, s, call) }
 
-// encodeStep writes a step; a request in it by a function, if there is any.
-func encodeStep(s *abi.Step, call func(*writer, *abi.Call)) []byte {
-	w := &writer{make([]byte, 0, usualStep)}
+// appendStep writes a step into an empty buffer; a request in it by a function, if there is any.
+func appendStep(buf []byte, s *abi.Step, call func(*writer, *abi.Call)) []byte {
+	w := &writer{buf}
 	w.open()
 	w.must("step", string(s.Step))
 	w.raw("result", s.Result)

@@ -70,5 +70,8 @@ func IsText[T any]() bool {
 	return unsafe.Sizeof(value) == unsafe.Sizeof("")
 }
 
+// textOf is a text of bytes that will not be changed.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
 // bytesOf are the bytes of a string, which must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

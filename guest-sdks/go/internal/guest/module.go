@@ -5,7 +5,7 @@ import "github.com/kopf-wasm/kopf/abi"
 // SDK is the name and the version of this SDK, for the log of the host.
 const SDK = "go 0.1.0"
 
-// Module answers the calls of the host. Messages come and go as bytes. It is
+// Module answers the calls of the host. Messages come and go as bytes; an answer is valid until the next call. It is
 // not for concurrent use: a host never makes two calls at once.
 type Module struct {
 	Registry
@@ -15,6 +15,7 @@ type Module struct {
 	resource decodedResource
 	idle     []*worker
 	thrift   thrift
+	step     []byte // the buffer of the last step
 }
 
 // Register answers kopf_register.
@@ -108,8 +109,15 @@ func (m *Module) answer(r *running, step *abi.Step) []byte {
 			delete(m.tasks, r.ID)
 		}
 	}
-	return encodeStep(step, r.requests.write)
+	if cap(m.step) > largeStep {
+		m.step = nil
+	}
+	m.step = appendStep(m.step[:0], step, r.requests.write)
+	return m.step
 }
+
+// largeStep is the size of a buffer that is not kept for further steps.
+const largeStep = 4 << 10
 
 // find is a handler of the registration, or a child of a task.
 func (m *Module) find(index int, parent uint32) *Handler {
@@ -122,12 +130,13 @@ func (m *Module) find(index int, parent uint32) *Handler {
 	return nil
 }
 
-// unframe finds the header of a frame, and the body.
+// unframe finds the header of a frame, and the body. The header is a copy, as it is kept as long as the task: a daemon
+// that waits keeps no body.
 func unframe(frame []byte) (head, body []byte, err error) {
 	if head, err = abi.FindSegment(frame, abi.TagHeader); err == nil {
 		body, err = abi.FindSegment(frame, abi.TagBody)
 	}
-	return head, body, err
+	return append([]byte(nil), head...), body, err
 }
 
 // failure is the last step of a task that could not run.

@@ -14,7 +14,8 @@ type Task struct {
 	Body []byte         // nil if the handler has no object
 	Host Host
 
-	// Header is the message that Call is from; nil in tests, whose Call is complete.
+	// Header is the message that Call is from, which is never changed: texts of Call are parts of it. It is nil in tests, whose
+	// Call is complete.
 	Header []byte
 
 	// Suspend hands a wish to the host, and waits for its answer. It is nil

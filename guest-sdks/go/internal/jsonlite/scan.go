@@ -1,5 +1,7 @@
 package jsonlite
 
+import "math/bits"
+
 // skipSpace is the position of the next character that is not white space.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
@@ -10,18 +12,28 @@ func skipSpace(b []byte, i int) int {
 
 // skipString is the position after the string that starts at i, or -1.
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		for i+8 <= len(b) && !hasEnd(load(b[i:])) {
-			i += 8
+	for i++; ; i += 2 { // over what is escaped
+		i = skipPlain(b, i)
+		if i >= len(b) {
+			return -1
 		}
-		for ; i < len(b) && b[i] != '\\'; i++ {
-			if b[i] == '"' {
-				return i + 1
-			}
+		if b[i] == '"' {
+			return i + 1
 		}
-		i++ // what is escaped
 	}
-	return -1
+}
+
+// skipPlain is the position of the next quote or backslash, or the end.
+func skipPlain(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if found := ends(load(b[i:])); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(b) && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
 }
 
 // load reads eight characters at once: compilers make one instruction of it.
@@ -31,13 +43,13 @@ func load(b []byte) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// hasEnd tells whether one of eight characters is a quote or a backslash.
+// ends finds quotes and backslashes among eight characters: its lowest bit is in the first of them; it is 0 without any.
 //
 // See https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord
-func hasEnd(word uint64) bool {
+func ends(word uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quote, backslash := word^(ones*'"'), word^(ones*'\\')
-	return ((quote-ones)&^quote|(backslash-ones)&^backslash)&tops != 0
+	return ((quote-ones)&^quote | (backslash-ones)&^backslash) & tops
 }
 
 // skipValue is the position after the value that starts at i, or -1. It looks

@@ -5,6 +5,14 @@ import (
 	"unicode/utf8"
 )
 
+// Plain is what is between the quotes of a string, if it has no escapes.
+func Plain(raw []byte) (text []byte, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' || skipPlain(raw, 1) != len(raw)-1 {
+		return nil, false
+	}
+	return raw[1 : len(raw)-1], true
+}
+
 // Unquote decodes a string with its quotes. Malformed escapes are replaced, as
 // encoding/json does; bytes that are not UTF-8 stay as they are, for the host has
 // none; a value that is not a string gives "".
