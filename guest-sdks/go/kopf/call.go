@@ -26,15 +26,18 @@ type Call struct {
 }
 
 func newCall(t *guest.Task) Call {
-	return Call{
+	c := Call{
 		ID:      t.Call.ID,
-		Param:   View{&node{raw: t.Call.Param, key: "param"}},
 		Retry:   t.Call.Retry,
 		Runtime: seconds(t.Call.Runtime),
 		Log:     Logger{t},
 		Memo:    Memo{task: t, scope: memoScope(t)},
 		task:    t,
 	}
+	if t.Call.Param != nil {
+		c.Param = View{&node{raw: t.Call.Param, key: "param"}}
+	}
+	return c
 }
 
 // Started is the time of the first attempt.

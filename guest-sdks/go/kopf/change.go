@@ -32,7 +32,8 @@ type ChangeFunc = func(c *Change) (any, error)
 
 // newChange makes the argument of a handler of a task.
 func newChange(t *guest.Task) *Change {
-	c := &Change{Reason: t.Call.Reason, Patch: newPatch(), Events: Events{task: t}}
+	c := &Change{Reason: t.Call.Reason, Events: Events{task: t}}
+	c.Patch = c.patch.begin()
 	c.compare(t)
 	c.init(t)
 	return c

@@ -20,7 +20,8 @@ type TimerFunc = func(t *Timer) (any, error)
 
 // newTimer makes the argument of a handler of a task.
 func newTimer(t *guest.Task) *Timer {
-	timer := &Timer{Patch: newPatch(), Events: Events{task: t}}
+	timer := &Timer{Events: Events{task: t}}
+	timer.Patch = timer.patch.begin()
 	timer.init(t)
 	return timer
 }
@@ -48,7 +49,8 @@ type DaemonFunc = func(d *Daemon) (any, error)
 
 // newDaemon makes the argument of a handler of a task.
 func newDaemon(t *guest.Task) *Daemon {
-	d := &Daemon{Patch: newPatch(), Events: Events{task: t}}
+	d := &Daemon{Events: Events{task: t}}
+	d.Patch = d.patch.begin()
 	d.init(t)
 	return d
 }

@@ -19,7 +19,8 @@ type EventFunc = func(e *Event) (any, error)
 
 // newEvent makes the argument of a handler of a task.
 func newEvent(t *guest.Task) *Event {
-	e := &Event{Raw: segment(t, abi.TagEvent, "event"), Patch: newPatch(), Events: Events{task: t}}
+	e := &Event{Raw: segment(t, abi.TagEvent, "event"), Events: Events{task: t}}
+	e.Patch = e.patch.begin()
 	e.init(t)
 	if t.Call.EventType != nil {
 		e.Type = *t.Call.EventType

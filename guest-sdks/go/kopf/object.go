@@ -27,6 +27,7 @@ type Object struct {
 	Resource ResourceInfo
 
 	nodes [6]node
+	patch Patch // of handlers that have one
 }
 
 // init fills the object in its place: its views point to its own nodes.

@@ -42,8 +42,8 @@ var (
 	annotationsPath = []string{"metadata", "annotations"}
 )
 
-func newPatch() *Patch {
-	p := &Patch{}
+// begin makes an empty patch.
+func (p *Patch) begin() *Patch {
 	p.PatchView = PatchView{patch: p}
 	p.Meta, p.Spec, p.Status = p.part(metaPath), p.part(specPath), p.part(statusPath)
 	p.Labels, p.Annotations = p.part(labelsPath), p.part(annotationsPath)

@@ -25,7 +25,8 @@ type ReviewFunc = func(r *Review) error
 
 // newReview makes the argument of a handler of a task.
 func newReview(t *guest.Task) *Review {
-	r := &Review{Patch: newPatch()}
+	r := &Review{}
+	r.Patch = r.patch.begin()
 	r.compare(t)
 	r.init(t)
 	if a := t.Admission(); a != nil {

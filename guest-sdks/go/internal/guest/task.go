@@ -134,14 +134,14 @@ type running struct {
 }
 
 // finish makes the last step of what the handler left.
-func (r *running) finish(d Done) *abi.Step {
+func (r *running) finish(d Done) abi.Step {
 	r.children, r.transforms = d.Children, d.Transforms
 	if r.cancel != nil {
 		r.cancel() // lets go of what derives from the context
 	}
 	d.Outcome.Transforms = len(d.Transforms.list)
 	r.Suspend = ended
-	step := &abi.Step{Step: abi.StepDone, Outcome: d.Outcome}
+	step := abi.Step{Step: abi.StepDone, Outcome: d.Outcome}
 	if len(d.Children) > 0 {
 		step.Children, step.Lifecycle = Declare(d.Children), d.Lifecycle
 	}

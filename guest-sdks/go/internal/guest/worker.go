@@ -9,6 +9,7 @@ type worker struct {
 	turns
 	ask    func(*abi.Step) abi.Answer // suspend, of this worker
 	exited bool                       // the goroutine ended, set before the last step
+	last   abi.Step                   // of the present task
 }
 
 // job is a handler to be run for a task.
@@ -35,7 +36,8 @@ func (w *worker) run(j job) {
 		if w.exited {
 			done = exited()
 		}
-		w.finish(j.task.finish(done))
+		w.last = j.task.finish(done)
+		w.finish(&w.last)
 	}()
 	if failed := Try(func() { done = j.handler.Run(&j.task.Task) }); failed != nil {
 		done = Done{Outcome: abi.Outcome{Error: failed}}
