@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -122,6 +123,18 @@ func TestPatch(t *testing.T) {
 			p.Status.In("nested").Set("x", struct{ A int }{1})
 			p.Status.In("nested", "x").Set("b", 2)
 		}, `{"status":{"nested":{"x":{"A":1,"b":2}},"phase":"ready"}}`},
+		{"inside of a map", func(p *kopf.Patch) {
+			p.Status.Set("x", kopf.Map{"b": 1, "y": kopf.Map{"c": 2}})
+			p.Status.In("x", "y").Set("a", 3)
+			p.Status.In("x").Delete("b")
+		}, `{"status":{"x":{"b":null,"y":{"a":3,"c":2}}}}`},
+		{"instead of a value", func(p *kopf.Patch) {
+			p.Status.Set("x", 1)
+			p.Status.In("x").Set("a", 2)
+			p.Status.In("y").Set("a", 2)
+			p.Status.Set("y", 1)
+		}, `{"status":{"x":{"a":2},"y":1}}`},
+		{"an empty map", func(p *kopf.Patch) { p.Merge(kopf.Map{"spec": kopf.Map{}, "status": kopf.Map(nil)}) }, `{"spec":{},"status":null}`},
 		{"view", func(p *kopf.Patch) { p.Status.Set("copy", kopf.ViewOf(body).Get("spec")) }, `{"status":{"copy":{"size":5}}}`},
 	}
 	for _, tt := range tests {
@@ -135,6 +148,27 @@ func TestPatch(t *testing.T) {
 				t.Errorf("got  %s (%v)\nwant %s", out.Patch.Raw(), out.Error, tt.want)
 			}
 		})
+	}
+}
+
+// TestPatchOfManyKeys: they are in order, whatever order they were set in.
+func TestPatchOfManyKeys(t *testing.T) {
+	c := kopftest.New(t).Change(kopftest.Fixture{Body: body})
+	want := kopf.Map{}
+	for i := range 1000 {
+		key := strconv.Itoa(i * 7919 % 1000)
+		c.Patch.Labels.Set(key, i)
+		want[key] = i
+	}
+	c.Patch.Status.Set("x", kopf.Map{"y": 1})
+	if got := c.Patch.Labels.Map(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got, want := c.Patch.Status.In("x").Map(), (kopf.Map{"y": 1}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := c.Patch.Status.In("x", "y", "z").Map(); got != nil {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -23,7 +23,7 @@ type Patch struct {
 	Meta, Spec, Status  PatchView
 	Labels, Annotations PatchView
 
-	root  Map
+	root  patchNode
 	edits guest.Transforms
 }
 
@@ -72,7 +72,7 @@ func (v PatchView) In(keys ...string) PatchView {
 }
 
 // Set sets the value of a key. Nil deletes the key from the object.
-func (v PatchView) Set(key string, value any) { v.open()[key] = value }
+func (v PatchView) Set(key string, value any) { *v.open().at(key) = value }
 
 // Delete deletes a key from the object.
 func (v PatchView) Delete(key string) { v.Set(key, nil) }
@@ -80,25 +80,30 @@ func (v PatchView) Delete(key string) { v.Set(key, nil) }
 // Merge merges values into the patch: a map, or a struct with json tags.
 func (v PatchView) Merge(values any) {
 	if m := asMap(values); len(m) > 0 {
-		mergeMaps(v.open(), m)
+		v.open().merge(m)
 	}
 }
 
 // Map is what was set so far, for reading; nil if nothing was.
 func (v PatchView) Map() Map {
-	m := v.patch.root
-	for _, key := range v.path {
-		m, _ = m[key].(Map)
+	switch value := v.patch.root.find(v.path).(type) {
+	case *patchNode:
+		if len(value.members) > 0 {
+			return value.toMap()
+		}
+	case Map:
+		return value
 	}
-	return m
+	return nil
 }
 
-// open is the map at the path; it is made if needed.
-func (v PatchView) open() Map {
-	if v.patch.root == nil {
-		v.patch.root = Map{}
+// open is the object at the path; it is made if needed.
+func (v PatchView) open() *patchNode {
+	n := &v.patch.root
+	for _, key := range v.path {
+		n = n.inside(key)
 	}
-	return Nested(v.patch.root, v.path...)
+	return n
 }
 
 // Nested is the map at a path of keys. Maps are made where there are none, and
@@ -130,23 +135,6 @@ func asMap(value any) Map {
 	return JSON(text).Map()
 }
 
-// mergeMaps copies maps, so that later changes do not reach into what was merged.
-func mergeMaps(into, from Map) {
-	for key, value := range from {
-		inner, isMap := value.(Map)
-		if !isMap || inner == nil {
-			into[key] = value
-			continue
-		}
-		present, wasMap := into[key].(Map)
-		if !wasMap {
-			present = Map{}
-			into[key] = present
-		}
-		mergeMaps(present, inner)
-	}
-}
-
 // outcome adds the patch to what a handler left.
 func (p *Patch) outcome(done *guest.Done) error {
 	if p == nil {
@@ -160,10 +148,10 @@ func (p *Patch) outcome(done *guest.Done) error {
 
 // encode returns the merge patch; nil if it is empty.
 func (p *Patch) encode() (abi.Raw, error) {
-	if p == nil || len(p.root) == 0 {
+	if p == nil || len(p.root.members) == 0 {
 		return nil, nil
 	}
-	text, err := jsonlite.Encode(p.root)
+	text, err := p.root.encode(nil)
 	if err != nil {
 		return nil, PermanentFrom(err, "the patch")
 	}
