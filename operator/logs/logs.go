@@ -11,11 +11,10 @@ package logs
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -100,8 +99,17 @@ type record struct {
 
 // objectRef identifies the object that a line is about.
 type objectRef struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	Namespace, Name string
+}
+
+// take takes a member of the reference in a record.
+func (r *objectRef) take(key string, value []byte) {
+	switch key {
+	case "namespace":
+		r.Namespace = dicts.Text(value)
+	case "name":
+		r.Name = dicts.Text(value)
+	}
 }
 
 // prefix is the text before a message about the object.
@@ -123,7 +131,8 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 	text := make([]byte, 0, len(line))
 	if l.format == Full {
 		text = time.Now().AppendFormat(append(text, '['), "2006-01-02 15:04:05,000")
-		text = fmt.Appendf(text, "] %-20.20s [%-8.8s] ", legible.Line(cmp.Or(r.logger, "kopf")), names[level])
+		text = appendColumn(append(text, "] "...), legible.Line(cmp.Or(r.logger, "kopf")), loggerWidth)
+		text = append(appendColumn(append(text, " ["...), names[level], levelWidth), "] "...)
 	}
 	if r.replica != "" {
 		text = append(legible.AppendLine(text, r.replica), ": "...)
@@ -142,6 +151,27 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 	return err
 }
 
+// Widths of columns, in characters.
+const (
+	loggerWidth = 20
+	levelWidth  = 8
+)
+
+// appendColumn appends a text with spaces up to a width, and no more of it.
+func appendColumn(out []byte, text string, width int) []byte {
+	for _, r := range text {
+		if width == 0 {
+			return out
+		}
+		out = utf8.AppendRune(out, r)
+		width--
+	}
+	for range width {
+		out = append(out, ' ')
+	}
+	return out
+}
+
 // recordOf reads the fields of a record from a line in one pass, because each event and each
 // review logs lines. It returns false if the line is not a JSON object.
 func (l *lines) recordOf(line []byte) (r record, ok bool) {
@@ -158,10 +188,9 @@ func (l *lines) recordOf(line []byte) (r record, ok bool) {
 			part = &r.replica
 		case parent == "" && key == zerolog.ErrorFieldName:
 			part = &r.err
-		case parent == l.refKey && key == "namespace":
-			part = &r.object.Namespace
-		case parent == l.refKey && key == "name":
-			part = &r.object.Name
+		case parent == l.refKey:
+			r.object.take(key, value)
+			return
 		default:
 			return
 		}
@@ -185,58 +214,6 @@ func (l *lines) writeRaw(line []byte) error {
 	return err
 }
 
-// writeJSON writes the fields of the reference first, then all others.
-func (l *lines) writeJSON(level zerolog.Level, line []byte) error {
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(line, &fields); err != nil {
-		return l.writeRaw(line)
-	}
-	if l.prefix {
-		l.addPrefix(fields)
-	}
-	clipLong(fields)
-	var out bytes.Buffer
-	fmt.Fprintf(&out, `{"message":%s,"timestamp":%s`,
-		orEmpty(fields[zerolog.MessageFieldName]), quoted(time.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00")))
-	if ref, ok := fields[l.refKey]; ok {
-		fmt.Fprintf(&out, `,%s:%s`, quoted(l.refKey), ref)
-	}
-	fmt.Fprintf(&out, `,"severity":%s`, quoted(severities[level]))
-	delete(fields, zerolog.MessageFieldName)
-	delete(fields, zerolog.LevelFieldName)
-	delete(fields, l.refKey)
-	if len(fields) > 0 {
-		rest, err := json.Marshal(fields) // sorted
-		if err != nil {
-			return err
-		}
-		out.WriteByte(',')
-		out.Write(rest[1 : len(rest)-1])
-	}
-	out.WriteByte('}')
-	_, err := l.out.Write(append(legible.JSON(out.Bytes()), '\n'))
-	return err
-}
-
-// clipLong shortens the long texts among the fields.
-func clipLong(fields map[string]json.RawMessage) {
-	for name, value := range fields {
-		var text string
-		if len(value) > maxText && json.Unmarshal(value, &text) == nil {
-			fields[name] = quoted(legible.Clip(text, maxText))
-		}
-	}
-}
-
-// addPrefix puts the name of the object before the message.
-func (l *lines) addPrefix(fields map[string]json.RawMessage) {
-	var ref objectRef
-	var message string
-	if json.Unmarshal(fields[l.refKey], &ref) == nil && json.Unmarshal(fields[zerolog.MessageFieldName], &message) == nil {
-		fields[zerolog.MessageFieldName] = quoted(ref.prefix() + message)
-	}
-}
-
 // names are the levels as the reference's text formats show them.
 var names = map[zerolog.Level]string{
 	zerolog.DebugLevel: "DEBUG", zerolog.InfoLevel: "INFO", zerolog.WarnLevel: "WARNING",
@@ -247,19 +224,4 @@ var names = map[zerolog.Level]string{
 var severities = map[zerolog.Level]string{
 	zerolog.DebugLevel: "debug", zerolog.InfoLevel: "info", zerolog.WarnLevel: "warn",
 	zerolog.ErrorLevel: "error", zerolog.FatalLevel: "fatal", zerolog.NoLevel: "info",
-}
-
-func orEmpty(value json.RawMessage) json.RawMessage {
-	if len(value) == 0 {
-		return json.RawMessage(`""`)
-	}
-	return value
-}
-
-func quoted(s string) json.RawMessage {
-	out, err := json.Marshal(s)
-	if err != nil {
-		return json.RawMessage(`""`)
-	}
-	return out
 }

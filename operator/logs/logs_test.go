@@ -93,6 +93,17 @@ func TestJSONFormat(t *testing.T) {
 	}
 }
 
+// TestFieldsOfOneName: operators cannot replace what the host says of them. Of others, the last one is valid.
+func TestFieldsOfOneName(t *testing.T) {
+	var out bytes.Buffer
+	l := logs.New(&out, logs.Options{Format: logs.JSON}).With().Str("operator", "a").Str("replica", "b").Logger()
+	l.Info().Str("z", "<&>").Int("n", 1).Str("operator", "forged").Str("replica", "forged").Int("n", 2).Msg("hello")
+	want := `,"severity":"info","n":2,"operator":"a","replica":"b","z":"<&>"}` + "\n"
+	if got := out.String(); !strings.HasPrefix(got, `{"message":"hello","timestamp":"`) || !strings.HasSuffix(got, want) {
+		t.Errorf("got %s, want the end %s", got, want)
+	}
+}
+
 // TestReplicasAreNamed: before the message in text formats, in a field of JSON.
 func TestReplicasAreNamed(t *testing.T) {
 	for format, want := range map[logs.Format]string{logs.Plain: "one_X: hello\n", logs.Full: "] one_X: hello\n", logs.JSON: `"replica":"one_X"`} {
