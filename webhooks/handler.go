@@ -19,6 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/webhooks/wire"
 )
 
 // Limits bound the cost of requests. The zero value is valid.
@@ -123,8 +124,8 @@ func (h *Handler) Wait() { h.running.Wait() }
 
 // ServeHTTP answers one request, always before the client gives up.
 //
-// Handlers run in their own goroutine, because a response is complete only when this
-// function returns, and handlers may outlast the deadline.
+// Handlers may outlast the deadline. So they run in their own goroutine if a response is complete only when this
+// function returns, as with net/http.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := h.withDeadline(r.Context(), timeoutOf(r.URL))
 	defer cancel()
@@ -141,7 +142,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if lane.weighted {
 		weight = lane.slots.weight(len(text))
 	}
-	h.write(w, r, h.handle(ctx, r, lane.slots, weight, body, func() answer { return answerTo(ctx, r, text) }))
+	if a, late := h.handle(ctx, w, r, lane.slots, weight, body, func() answer { return answerTo(ctx, r, text) }); !late {
+		h.write(w, r, a)
+	}
 }
 
 // timeoutOf returns the timeout in the query of a URL: API servers ask with nothing but ?timeout=10s.
@@ -152,34 +155,65 @@ func timeoutOf(u *url.URL) string {
 	return u.Query().Get("timeout")
 }
 
-// handle waits for slots and for an answer, until the deadline of the request.
-func (h *Handler) handle(ctx context.Context, r *http.Request, slots *slots, weight int, body *body, do func() answer) answer {
+// handle waits for slots and for an answer, until the deadline of the request. It returns true if the request was answered then.
+func (h *Handler) handle(ctx context.Context, w http.ResponseWriter, r *http.Request, slots *slots, weight int, body *body, do func() answer) (a answer, late bool) {
 	request := conns.Begin(ctx)
 	defer request.End()
 	give, err := slots.take(ctx, conns.AddressOf(r.RemoteAddr), weight)
 	if err != nil {
 		body.release()
-		return failed(err)
+		return failed(err), false
 	}
 	request.Run()
-	answered := make(chan answer, 1)
-	h.running.Go(func() { // Waited for by Wait.
+	work := func() answer {
 		defer give()
 		defer body.release()
-		answered <- guarded(do)
+		return guarded(do)
+	}
+	if wire.Completes(w) {
+		a, late = h.here(ctx, w, r, work)
+	} else {
+		a = h.elsewhere(ctx, work)
+	}
+	if !late && a.err == nil {
+		request.Prove()
+	}
+	return a, late
+}
+
+// here does the work on the goroutine of the connection. If that takes too long, another one answers meanwhile.
+func (h *Handler) here(ctx context.Context, w http.ResponseWriter, r *http.Request, work func() answer) (a answer, late bool) {
+	h.running.Add(1)
+	defer h.running.Done()
+	answered := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(answered)
+		guarded(func() answer { // a panic here would end the process
+			w.Header().Set("Connection", "close")
+			h.write(w, r, failed(context.Cause(ctx)))
+			return answer{}
+		})
 	})
+	if a = work(); stop() {
+		return a, false
+	}
+	<-answered
+	return answer{}, true
+}
+
+// elsewhere does the work on another goroutine, and does not wait for it for too long.
+func (h *Handler) elsewhere(ctx context.Context, work func() answer) answer {
+	answered := make(chan answer, 1)
+	h.running.Go(func() { answered <- work() }) // Waited for by Wait.
 	select {
 	case a := <-answered:
-		if a.err == nil {
-			request.Prove()
-		}
 		return a
 	case <-ctx.Done():
 		return failed(context.Cause(ctx))
 	}
 }
 
-// guarded answers, and fails after a panic. This is the goroutine of no connection, which the server would guard.
+// guarded answers, and fails after a panic.
 func guarded(do func() answer) (a answer) {
 	var panicked error
 	defer func() {
@@ -242,7 +276,8 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, a answer) {
 		kind = "text/plain; charset=utf-8"
 	}
 	defer release()
-	w.Header().Set("Content-Type", kind)
+	w.Header()["Content-Type"] = []string{kind}
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(a.body))}
 	w.WriteHeader(a.code)
 	_, _ = w.Write(a.body) // the client may have disconnected
 }

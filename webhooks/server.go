@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/conns"
+	"github.com/kopf-wasm/kopf/webhooks/wire"
 )
 
 // Limits of connections. The limits of reviews are in Limits.
@@ -96,7 +97,7 @@ func (s *LocalServer) serve(
 	if err != nil {
 		return errors.Join(fmt.Errorf("the webhook server: %w", err), listener.Close())
 	}
-	server := s.newServer(handler)
+	server := wire.New(s.newServer(handler))
 	update := func(next *keyPair) error {
 		if err := s.dump(next.bundle); err != nil {
 			return err
@@ -128,9 +129,9 @@ func accessibleOr(addr string) string {
 }
 
 // serveUntil serves until the context ends, then finishes the running requests.
-func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
+func serveUntil(ctx context.Context, server *wire.Server, listener net.Listener) error {
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }() // Waited for below.
+	go func() { ended <- server.Serve(ctx, listener) }() // Waited for below.
 	select {
 	case err := <-ended:
 		return fmt.Errorf("the webhook server: %w", err)

@@ -309,14 +309,20 @@ func TestClientCertificates(t *testing.T) {
 			}
 			s := serve(t, &tt.server, handler)
 			config := s.config(t)
-			rsp, err := client(t, config, tt.client...).Post(*config.URL+"/check", "application/json", strings.NewReader(review))
-			if (err != nil) != tt.refused {
-				t.Fatalf("error %v, refused %t", err, tt.refused)
+			with := client(t, config, tt.client...)
+			for _, body := range []io.Reader{io.MultiReader(strings.NewReader(review)), strings.NewReader(review)} { // in chunks, which net/http reads
+				rsp, err := with.Post(*config.URL+"/check", "application/json", body)
+				if (err != nil) != tt.refused {
+					t.Fatalf("error %v, refused %t", err, tt.refused)
+				}
+				if tt.refused {
+					return
+				}
+				rsp.Body.Close()
 			}
-			if tt.refused {
-				return
+			if len(o.seen) != 2 || string(o.seen[0].SSLPeer) != string(o.seen[1].SSLPeer) {
+				t.Errorf("the handler has seen %d reviews: %+v", len(o.seen), o.seen)
 			}
-			rsp.Body.Close()
 			var peer struct {
 				Subject, Issuer [][][]string
 				SerialNumber    string
