@@ -320,8 +320,10 @@ func TestClientCertificates(t *testing.T) {
 				}
 				rsp.Body.Close()
 			}
+			o.mu.Lock()
+			defer o.mu.Unlock()
 			if len(o.seen) != 2 || string(o.seen[0].SSLPeer) != string(o.seen[1].SSLPeer) {
-				t.Errorf("the handler has seen %d reviews: %+v", len(o.seen), o.seen)
+				t.Fatalf("the handler has seen %d reviews: %+v", len(o.seen), o.seen)
 			}
 			var peer struct {
 				Subject, Issuer [][][]string

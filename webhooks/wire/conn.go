@@ -276,9 +276,9 @@ func (b *body) Read(p []byte) (int, error) {
 
 func (b *body) Close() error { return nil }
 
-// skip skips a body that has come as a whole.
+// skip skips a body that has come as a whole. The reader of one that was read is not its own any more: see startWatch.
 func (b *body) skip() {
-	if b.left <= int64(b.conn.in.Buffered()) {
+	if b.left > 0 && b.left <= int64(b.conn.in.Buffered()) {
 		n, _ := b.conn.in.Discard(int(b.left)) // it is in the reader
 		b.left -= int64(n)
 	}
