@@ -13,8 +13,8 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -73,6 +73,36 @@ type lines struct {
 	format Format
 	prefix bool
 	refKey string
+	second atomic.Pointer[second]
+}
+
+// second is a second as text formats show it: lines of one second are formatted many times while objects are handled.
+type second struct {
+	unix int64
+	text string
+}
+
+// appendTime appends a time as text formats show it.
+func (l *lines) appendTime(text []byte, now time.Time) []byte {
+	s := l.second.Load()
+	if unix := now.Unix(); s == nil || s.unix != unix {
+		s = &second{unix, now.Format("2006-01-02 15:04:05,")}
+		l.second.Store(s)
+	}
+	ms := now.Nanosecond() / 1e6
+	return append(append(text, s.text...), byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
+}
+
+// appendPadded appends a word as so many characters.
+func appendPadded(text []byte, word string, width int) []byte {
+	for i := range word {
+		if width == 0 {
+			word = word[:i]
+			break
+		}
+		width--
+	}
+	return append(append(text, word...), "                    "[:width]...)
 }
 
 // Write formats a line without a level.
@@ -130,9 +160,9 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 	}
 	text := make([]byte, 0, len(line))
 	if l.format == Full {
-		text = time.Now().AppendFormat(append(text, '['), "2006-01-02 15:04:05,000")
-		text = appendColumn(append(text, "] "...), legible.Line(cmp.Or(r.logger, "kopf")), loggerWidth)
-		text = append(appendColumn(append(text, " ["...), names[level], levelWidth), "] "...)
+		text = l.appendTime(append(text, '['), time.Now())
+		text = appendPadded(append(text, "] "...), legible.Line(cmp.Or(r.logger, "kopf")), 20)
+		text = append(appendPadded(append(text, " ["...), names[level], 8), "] "...)
 	}
 	if r.replica != "" {
 		text = append(legible.AppendLine(text, r.replica), ": "...)
@@ -149,27 +179,6 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 	}
 	_, err := l.out.Write(append(text, '\n'))
 	return err
-}
-
-// Widths of columns, in characters.
-const (
-	loggerWidth = 20
-	levelWidth  = 8
-)
-
-// appendColumn appends a text with spaces up to a width, and no more of it.
-func appendColumn(out []byte, text string, width int) []byte {
-	for _, r := range text {
-		if width == 0 {
-			return out
-		}
-		out = utf8.AppendRune(out, r)
-		width--
-	}
-	for range width {
-		out = append(out, ' ')
-	}
-	return out
 }
 
 // recordOf reads the fields of a record from a line in one pass, because each event and each

@@ -5,7 +5,6 @@
 package loggers
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -154,7 +153,7 @@ func (l Logger) Apart() Logger {
 }
 
 // Quote quotes a name as Kopf's messages do.
-func Quote(text string) string { return fmt.Sprintf("'%s'", strings.ReplaceAll(text, "'", `\'`)) }
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `\'`) + "'" }
 
 // Scope returns the namespace of a stream as Kopf's messages show it.
 func Scope(namespace string) string {
