@@ -335,11 +335,14 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return nil, nil, unread(&http.MaxBytesError{Limit: lane.limit})
 	}
 	control := http.NewResponseController(w)
-	late := time.Now().Add(h.limits.ReadTimeout)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(late) {
-		late = deadline
+	hasCome := wire.HasBody(w) // then no read waits
+	if !hasCome {
+		late := time.Now().Add(h.limits.ReadTimeout)
+		if deadline, ok := ctx.Deadline(); ok && deadline.Before(late) {
+			late = deadline
+		}
+		_ = control.SetReadDeadline(late) // servers without deadlines have limits of their own
 	}
-	_ = control.SetReadDeadline(late) // servers without deadlines have limits of their own
 	body, err := lane.memory.beginIn(ctx, sharedOf(ctx), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		return nil, nil, unread(err)
@@ -349,7 +352,9 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		body.release()
 		return nil, nil, unread(err)
 	}
-	_ = control.SetReadDeadline(time.Time{}) // the server now watches the connection for its end, and would take a deadline for that end
+	if !hasCome {
+		_ = control.SetReadDeadline(time.Time{}) // the server now watches the connection for its end, and would take a deadline for that end
+	}
 	return body, text, nil
 }
 

@@ -44,7 +44,7 @@ type conn struct {
 	out []byte // room for answers
 
 	watch    *time.Timer
-	watching bool          // the timer was set for this request
+	watching atomic.Bool   // the timer was set for this request, which is not answered yet
 	watched  chan struct{} // gets a token when look has ended
 }
 
@@ -86,7 +86,7 @@ func (c *conn) serve(ctx context.Context) (odd net.Conn) {
 		if !c.answer(ctx, r, len(head)) {
 			return nil
 		}
-		_ = c.SetReadDeadline(time.Now().Add(c.server.odd.IdleTimeout))
+		_ = c.SetDeadline(time.Now().Add(c.server.odd.IdleTimeout)) // TLS may write, too
 	}
 }
 
@@ -156,7 +156,6 @@ func (c *conn) answer(ctx context.Context, r *http.Request, head int) (again boo
 	if w.close && b.left > 0 {
 		c.linger()
 	}
-	_ = c.SetWriteDeadline(time.Time{})
 	c.state.Store(idle)
 	return !w.close && ctx.Err() == nil && !c.server.closing.Load()
 }
@@ -183,7 +182,7 @@ func (c *conn) linger() {
 
 // startWatch begins to watch for the end of the connection, when the whole request was read.
 func (c *conn) startWatch() {
-	c.watching = true
+	c.watching.Store(true)
 	if c.watch == nil {
 		c.watch = time.AfterFunc(Patience, c.look)
 		return
@@ -193,19 +192,19 @@ func (c *conn) startWatch() {
 
 // look waits for the end of the connection, or for the next request, which stays in the reader.
 func (c *conn) look() {
+	defer func() { c.watched <- struct{}{} }()
+	_ = c.SetReadDeadline(time.Time{}) // that of the request
+	if !c.watching.Load() {            // unwatch waits
+		return
+	}
 	if _, err := c.in.Peek(1); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.cancel()
 	}
-	c.watched <- struct{}{}
 }
 
 // unwatch ends the watching before the reader is used again.
 func (c *conn) unwatch() {
-	if !c.watching {
-		return
-	}
-	c.watching = false
-	if !c.watch.Stop() {
+	if c.watching.Swap(false) && !c.watch.Stop() {
 		_ = c.SetReadDeadline(time.Unix(1, 0))
 		<-c.watched
 	}

@@ -86,7 +86,7 @@ func request(path string, length int) string {
 
 // TestClientsThatGoAway end the context of their request.
 func TestClientsThatGoAway(t *testing.T) {
-	for _, after := range []time.Duration{0, wire.Patience / 2, time.Second} {
+	for _, after := range []time.Duration{0, wire.Patience / 2, time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan time.Time, 1)
 			s := serve(t, func(_ http.ResponseWriter, r *http.Request) {

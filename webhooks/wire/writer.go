@@ -28,6 +28,12 @@ func Completes(w http.ResponseWriter) bool {
 	return ok
 }
 
+// HasBody reports whether the whole body of the request that a writer answers has come.
+func HasBody(w http.ResponseWriter) bool {
+	own, ok := w.(*writer)
+	return ok && own.body.left <= int64(own.conn.in.Buffered())
+}
+
 func (w *writer) Header() http.Header { return w.header }
 
 func (w *writer) WriteHeader(code int) {
