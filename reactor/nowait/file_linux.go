@@ -13,11 +13,12 @@ import (
 // mostAtOnce is how much a pipe takes without waiting if it takes anything: PIPE_BUF, see pipe(7).
 const mostAtOnce = 4096
 
-// File returns a writer to a file: to a pipe, a socket, a terminal, or a file on a disk. It asks the system first whether a write
-// would wait, and hands those that would, and long ones, to package os.
+// File returns a writer to a file: to a pipe, a socket, a terminal, or a file on a disk. It writes what the file takes without
+// waiting, and hands other writes, and long ones, to package os.
 //
-// Another process that writes to the same pipe could fill it between the question and the write. The write then waits as every
-// other one does, but it keeps a processor of Go's scheduler until the pipe is read.
+// Pipes and sockets take writes that do not wait. Terminals and files on disks are asked first whether a write would wait: if
+// another process fills a terminal between the question and the write, the write waits as every other one does, but it keeps a
+// processor of Go's scheduler meanwhile.
 func File(f *os.File) io.Writer {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -33,13 +34,30 @@ type file struct {
 	raw syscall.RawConn
 	try func(descriptor uintptr)
 
-	mu sync.Mutex // for the fields below, and one write at a time
-	p  []byte
-	n  int
+	mu    sync.Mutex // for the fields below, and one write at a time
+	p     []byte
+	n     int
+	asked bool // the file has to be asked
+	part  unix.Iovec
 }
 
-// once writes if the file takes all of it now. Errors are left to package os, which meets them again.
+// once writes if the file takes it now. Errors are left to package os, which meets them again.
 func (f *file) once(descriptor uintptr) {
+	if !f.asked {
+		f.part.Base = unsafe.SliceData(f.p)
+		f.part.SetLen(len(f.p))
+		const end = ^uintptr(0) // the present offset
+		n, _, errno := syscall.RawSyscall6(unix.SYS_PWRITEV2, descriptor, uintptr(unsafe.Pointer(&f.part)), 1, end, end, unix.RWF_NOWAIT)
+		f.part.Base = nil
+		if errno == 0 {
+			f.n = int(n)
+			return
+		}
+		if errno == syscall.EAGAIN || errno == syscall.EINTR {
+			return
+		}
+		f.asked = true // it is of another kind, or the system is old
+	}
 	if isReady(descriptor) {
 		f.n, _ = call(unix.SYS_WRITE, descriptor, f.p)
 	}
