@@ -191,6 +191,7 @@ func (h *Handler) here(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		guarded(func() answer { // a panic here would end the process
 			w.Header().Set("Connection", "close")
 			h.write(w, r, failed(context.Cause(ctx)))
+			wire.End(w)
 			return answer{}
 		})
 	})

@@ -149,8 +149,8 @@ func TestLateAnswers(t *testing.T) {
 				if _, err := io.WriteString(conn, requestHead("/check"+query, len(smallReview))+smallReview); err != nil {
 					t.Fatal(err)
 				}
-				began := time.Now()
-				rsp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				began, from := time.Now(), bufio.NewReader(conn)
+				rsp, err := http.ReadResponse(from, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -158,6 +158,9 @@ func TestLateAnswers(t *testing.T) {
 				text, err := io.ReadAll(rsp.Body)
 				if took := time.Since(began); err != nil || took != want || !strings.Contains(string(text), "the handlers took longer than") {
 					t.Errorf("with %q, the answer after %v is %q, and then %v", query, took, text, err)
+				}
+				if _, err := from.ReadByte(); !errors.Is(err, io.EOF) || time.Since(began) != want { // it does not count while the handler computes on
+					t.Errorf("with %q, the connection ends after %v with %v", query, time.Since(began), err)
 				}
 			})
 		}

@@ -22,11 +22,14 @@ type writer struct {
 }
 
 // Completes reports whether answers of a writer are complete when they are written, if they have a Content-Length. Another goroutine
-// may then answer while the handler computes on. It sets the header Connection to close.
+// may then answer while the handler computes on, with the header Connection: close, and call End.
 func Completes(w http.ResponseWriter) bool {
 	_, ok := w.(*writer)
 	return ok
 }
+
+// End ends the connection of a writer after its answer, so that it does not count while the handler computes on.
+func End(w http.ResponseWriter) { _ = w.(*writer).conn.Close() } // the client may have closed it
 
 // HasBody reports whether the whole body of the request that a writer answers has come.
 func HasBody(w http.ResponseWriter) bool {
