@@ -16,28 +16,31 @@ const mostAtOnce = 4096
 // File returns a writer to a file: to a pipe, a socket, a terminal, or a file on a disk. It writes what the file takes without
 // waiting, and hands other writes, and long ones, to package os.
 //
-// Pipes and sockets take writes that do not wait. Terminals and files on disks are asked first whether a write would wait: if
-// another process fills a terminal between the question and the write, the write waits as every other one does, but it keeps a
-// processor of Go's scheduler meanwhile.
+// Pipes and sockets take writes that do not wait, and files on disks never say that a write would. Others, such as terminals, are
+// asked first: if another process fills one between the question and the write, the write waits as every other one does, but it
+// keeps a processor of Go's scheduler meanwhile.
 func File(f *os.File) io.Writer {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return f
 	}
-	w := &file{File: f, raw: raw}
+	info, err := f.Stat()
+	onDisk := err == nil && info.Mode().IsRegular()
+	w := &file{File: f, raw: raw, onDisk: onDisk, asked: onDisk}
 	w.try = w.once
 	return w
 }
 
 type file struct {
 	*os.File
-	raw syscall.RawConn
-	try func(descriptor uintptr)
+	raw    syscall.RawConn
+	try    func(descriptor uintptr)
+	onDisk bool
 
 	mu    sync.Mutex // for the fields below, and one write at a time
 	p     []byte
 	n     int
-	asked bool // the file has to be asked
+	asked bool // the file does not take writes that do not wait
 	part  unix.Iovec
 }
 
@@ -58,7 +61,7 @@ func (f *file) once(descriptor uintptr) {
 		}
 		f.asked = true // it is of another kind, or the system is old
 	}
-	if isReady(descriptor) {
+	if f.onDisk || isReady(descriptor) {
 		f.n, _ = call(unix.SYS_WRITE, descriptor, f.p)
 	}
 }
