@@ -163,10 +163,9 @@ impl Task {
             warnings: self.left.warnings.take(),
             ..Step::default()
         };
-        let mut children = Vec::new();
+        let mut children = self.left.children.take(); // also after errors: they may hold this task
         match returned {
             Ok((result, keyed)) => {
-                children = self.left.children.take();
                 step.result = result;
                 step.keyed = keyed;
                 step.settings = self.left.settings.take();
@@ -175,7 +174,10 @@ impl Task {
                     step.lifecycle = self.left.lifecycle.get().to_owned();
                 }
             }
-            Err(failure) => step.error = Some(failure.wire()),
+            Err(failure) => {
+                children.clear();
+                step.error = Some(failure.wire());
+            }
         }
         Done { step, children, transforms }
     }

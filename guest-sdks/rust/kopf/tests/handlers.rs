@@ -130,6 +130,20 @@ fn sub_handlers_of_any_depth() {
     assert_eq!(pending.error.unwrap().kind, ErrorKind::Children, "also if the handler overlooks it");
 }
 
+/// Sub-handlers may hold the argument of their parent, which holds them until the parent is done.
+#[test]
+fn sub_handlers_of_failures_are_forgotten() {
+    let kept = std::rc::Rc::new(());
+    let held = kept.clone();
+    let outcome = Fixture::new(body()).run(async move |c: Change| -> kopf::Result {
+        let parent = (c.clone(), held.clone());
+        c.sub("never", async move |_: Change| drop(parent.clone()));
+        Err(Error::temporary("later"))
+    });
+    assert_eq!(outcome.error.unwrap().message, "later");
+    assert_eq!(std::rc::Rc::strong_count(&kept), 1);
+}
+
 #[test]
 fn daemons_wait_and_stop() {
     let outcome = Fixture::new(body()).stop_after(3).run(async |mut d: Daemon<Sized>| -> kopf::Result<String> {
