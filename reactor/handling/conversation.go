@@ -101,7 +101,8 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 	inv := c.invocation()
 	inv.Handler, inv.Kind, inv.ID = h.Index, h.Spec.Kind, h.ID
 	inv.Param, inv.Retry = h.Spec.Param, state.Retries
-	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
+	inv.Started = stores.FormatTime(state.Started)
+	inv.Runtime = state.Runtime(time.Now()).Truncate(time.Microsecond).Seconds() // as in Kopf; less is slow to write and to read, as it has an exponent
 	talk := &Conversation{env: e, Execution: x, Handler: h, Cause: c, counted: c.meter(h), began: time.Now(), span: c.trace(ctx, h, state)}
 	talk.counted.Begin(state.Retries > 0)
 	task, step, err := h.Starter.Start(ctx, inv, c.Raw, e)

@@ -57,19 +57,22 @@ func toFloat(raw []byte) float64 {
 
 func toBool(raw []byte) bool { return string(raw) == "true" }
 
+// toStrings reads a list of texts by toText or jsonlite.Unquote.
+//
 //go:noinline // a copy at each place would be larger than the call
-func toStrings(raw []byte) (list []string) {
-	each(raw, func(value []byte) { list = append(list, jsonlite.Unquote(value)) })
+func toStrings(raw []byte, text func([]byte) string) (list []string) {
+	each(raw, func(value []byte) { list = append(list, text(value)) })
 	return list
 }
 
-func toHeaders(raw []byte) map[string][]string {
+// toHeaders reads headers by toText or jsonlite.Unquote.
+func toHeaders(raw []byte, text func([]byte) string) map[string][]string {
 	if jsonlite.KindOf(raw) != jsonlite.Object {
 		return nil
 	}
 	headers := map[string][]string{}
 	for s := jsonlite.Scan(raw); s.Next(); {
-		headers[s.Key()] = toStrings(s.Value())
+		headers[s.Key()] = toStrings(s.Value(), text)
 	}
 	return headers
 }
@@ -92,18 +95,18 @@ func decodeRequest(raw []byte) (req abi.RegisterRequest, err error) {
 }
 
 // decodeInvocation reads a header. Texts are parts of it, so it must not be changed.
-func (m *Module) decodeInvocation(raw []byte, call *abi.Invocation) error {
+func (m *Module) decodeInvocation(raw []byte, t *Task) error {
 	if jsonlite.KindOf(raw) != jsonlite.Object {
 		return jsonlite.ErrSyntax
 	}
 	s := jsonlite.Scan(raw)
 	for s.Next() {
-		m.invocationField(call, s.RawKey(), s.Value())
+		m.invocationField(t, s.RawKey(), s.Value())
 	}
 	return s.Err()
 }
 
-// toText is a text, without a copy.
+// toText is a text without a copy, of a message that is kept: as a part of it, it would keep a large message alive.
 func toText(raw []byte) string {
 	if plain, ok := jsonlite.Plain(raw); ok {
 		return textOf(plain)
@@ -124,7 +127,8 @@ func (d *decodedResource) decode(raw []byte) *abi.ResourceInfo {
 	return d.info
 }
 
-func (m *Module) invocationField(call *abi.Invocation, key, value []byte) {
+func (m *Module) invocationField(t *Task, key, value []byte) {
+	call := &t.Call
 	if text := invocationText(call, key); text != nil {
 		*text = toText(value)
 		return
@@ -145,9 +149,9 @@ func (m *Module) invocationField(call *abi.Invocation, key, value []byte) {
 	case "resource":
 		call.Resource = m.resource.decode(value)
 	case "field":
-		call.Field = toStrings(value)
+		call.Field = toStrings(value, toText)
 	default:
-		specialField(call, key, value)
+		specialField(t, key, value)
 	}
 }
 
@@ -173,19 +177,24 @@ func invocationText(call *abi.Invocation, key []byte) *string {
 }
 
 // specialField takes the fields that only some kinds of handlers have.
-func specialField(call *abi.Invocation, key, value []byte) {
+func specialField(t *Task, key, value []byte) {
+	call := &t.Call
 	switch string(key) {
 	case "type":
 		if jsonlite.KindOf(value) == jsonlite.String {
-			eventType := jsonlite.Unquote(value)
+			eventType := toText(value)
 			call.EventType = &eventType
 		}
 	case "settings":
 		call.Settings = value
 	case "logins":
-		call.Logins = toStrings(value)
+		call.Logins = toStrings(value, toText)
 	case "indices":
-		call.Indices = toStrings(value)
+		call.Indices = toStrings(value, toText)
+	case "admission":
+		t.admission = value
+	case "conversion":
+		t.conversion = value
 	}
 }
 
@@ -195,7 +204,7 @@ func toResource(raw []byte) *abi.ResourceInfo {
 		if text := resourceText(r, key); text != nil {
 			*text = jsonlite.Unquote(value)
 		} else if list := resourceList(r, key); list != nil {
-			*list = toStrings(value)
+			*list = toStrings(value, jsonlite.Unquote)
 		} else if string(key) == "namespaced" {
 			r.Namespaced = toBool(value)
 		} else if string(key) == "preferred" {
@@ -261,15 +270,15 @@ func toAdmission(raw []byte) *abi.Admission {
 	err := members(raw, func(key, value []byte) {
 		switch string(key) {
 		case "operation":
-			a.Operation = jsonlite.Unquote(value)
+			a.Operation = toText(value)
 		case "subresource":
-			a.Subresource = jsonlite.Unquote(value)
+			a.Subresource = toText(value)
 		case "dryrun":
 			a.DryRun = toBool(value)
 		case "userinfo":
 			a.UserInfo = value
 		case "headers":
-			a.Headers = toHeaders(value)
+			a.Headers = toHeaders(value, toText)
 		case "sslpeer":
 			a.SSLPeer = value
 		}
@@ -285,7 +294,7 @@ func decodeAnswer(raw []byte, request func(answer *abi.Answer, key, value []byte
 	err = members(raw, func(key, value []byte) {
 		switch string(key) {
 		case "stopped":
-			answer.Stopped = toStrings(value)
+			answer.Stopped = toStrings(value, jsonlite.Unquote)
 		case "cancelled":
 			answer.Cancelled = toBool(value)
 		case "pending":
@@ -316,7 +325,7 @@ func toResponse(raw []byte) *abi.Response {
 		case "status":
 			r.Status = toInt(value)
 		case "headers":
-			r.Headers = toHeaders(value)
+			r.Headers = toHeaders(value, jsonlite.Unquote)
 		case "body":
 			r.Body = value
 		case "encoding":
@@ -361,10 +370,10 @@ func toDelay(raw []byte) abi.Delay {
 }
 
 // decodeQuestions reads questions, and the invocation that they are about.
-func (m *Module) decodeQuestions(raw []byte, call *abi.Invocation) (list []abi.Question, err error) {
+func (m *Module) decodeQuestions(raw []byte, t *Task) (list []abi.Question, err error) {
 	err = members(raw, func(key, value []byte) {
 		if string(key) != "questions" {
-			m.invocationField(call, key, value)
+			m.invocationField(t, key, value)
 			return
 		}
 		each(value, func(item []byte) {

@@ -36,24 +36,24 @@ var messages = map[string]message{
 
 // decodeWhole reads an invocation, and what is read later.
 func decodeWhole(text []byte) (abi.Invocation, error) {
-	var call abi.Invocation
-	err := new(Module).decodeInvocation(text, &call)
-	later(&call, text)
-	return call, err
+	var t Task
+	err := new(Module).decodeInvocation(text, &t)
+	t.later()
+	return t.Call, err
 }
 
 func decodeWholeQuestions(text []byte) (abi.Questions, error) {
 	var asked abi.Questions
+	var t Task
 	var err error
-	asked.Questions, err = new(Module).decodeQuestions(text, &asked.Invocation)
-	later(&asked.Invocation, text)
+	asked.Questions, err = new(Module).decodeQuestions(text, &t)
+	t.later()
+	asked.Invocation = t.Call
 	return asked, err
 }
 
-func later(call *abi.Invocation, text []byte) {
-	t := &Task{Call: *call, Header: text}
-	call.Admission, call.Conversion = t.Admission(), t.Conversion()
-}
+// later reads what handlers read when they ask for it.
+func (t *Task) later() { t.Call.Admission, t.Call.Conversion = t.Admission(), t.Conversion() }
 
 func decodeRequestAnswer(text []byte) (abi.Answer, error) { return decodeAnswer(text, toRequestAnswer) }
 

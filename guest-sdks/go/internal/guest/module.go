@@ -33,8 +33,8 @@ func (m *Module) Start(task uint32, frame []byte) []byte {
 	if err != nil {
 		return failure(err.Error())
 	}
-	r := &running{Task: Task{ID: task, Header: head, Body: body, Host: m.Host}}
-	if err := m.decodeInvocation(head, &r.Call); err != nil {
+	r := &running{Task: Task{ID: task, Body: body, Host: m.Host}}
+	if err := m.decodeInvocation(head, &r.Task); err != nil {
 		return failure(err.Error())
 	}
 	h := m.find(r.Call.Handler, r.Call.Parent)
@@ -130,8 +130,8 @@ func (m *Module) find(index int, parent uint32) *Handler {
 	return nil
 }
 
-// unframe finds the header of a frame, and the body. The header is a copy, as it is kept as long as the task: a daemon
-// that waits keeps no body.
+// unframe finds the header of a frame, and the body. The header is a copy, as its texts are kept as long as the task: a
+// daemon that waits keeps no body.
 func unframe(frame []byte) (head, body []byte, err error) {
 	if head, err = abi.FindSegment(frame, abi.TagHeader); err == nil {
 		body, err = abi.FindSegment(frame, abi.TagBody)

@@ -11,10 +11,10 @@ import (
 // Ask answers kopf_ask: it evaluates options that are functions.
 func (m *Module) Ask(task uint32, frame []byte) []byte {
 	head, body, err := unframe(frame)
-	t := &Task{ID: task, Header: head, Body: body, Host: m.Host}
+	t := &Task{ID: task, Body: body, Host: m.Host}
 	var questions []abi.Question
 	if err == nil {
-		questions, err = m.decodeQuestions(head, &t.Call)
+		questions, err = m.decodeQuestions(head, t)
 	}
 	answers := make([]abi.Verdict, len(questions))
 	for i := range questions {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
 // Task is one attempt of a handler, or the evaluation of its filters.
@@ -13,10 +12,6 @@ type Task struct {
 	Call abi.Invocation // but for what has a method below
 	Body []byte         // nil if the handler has no object
 	Host Host
-
-	// Header is the message that Call is from, which is never changed: texts of Call are parts of it. It is nil in tests, whose
-	// Call is complete.
-	Header []byte
 
 	// Suspend hands a wish to the host, and waits for its answer. It is nil
 	// where nothing can be waited for: in filters.
@@ -31,6 +26,8 @@ type Task struct {
 	cancel   func()
 	children []*Handler
 	requests requests
+
+	admission, conversion []byte // not decoded yet
 }
 
 // What only some kinds of handlers need is read when they ask for it, so that the linker
@@ -38,16 +35,16 @@ type Task struct {
 
 // Admission are the arguments of a review; nil if the task is not a review.
 func (t *Task) Admission() *abi.Admission {
-	if t.Call.Admission == nil {
-		t.Call.Admission = toAdmission(jsonlite.Find(t.Header, "admission"))
+	if t.Call.Admission == nil && t.admission != nil {
+		t.Call.Admission = toAdmission(t.admission)
 	}
 	return t.Call.Admission
 }
 
 // Conversion are the versions of a conversion; nil if the task is not a conversion.
 func (t *Task) Conversion() *abi.Conversion {
-	if t.Call.Conversion == nil {
-		t.Call.Conversion = toConversion(jsonlite.Find(t.Header, "conversion"))
+	if t.Call.Conversion == nil && t.conversion != nil {
+		t.Call.Conversion = toConversion(t.conversion)
 	}
 	return t.Call.Conversion
 }
