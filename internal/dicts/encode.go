@@ -86,7 +86,14 @@ func appendComma(out []byte, index int) []byte {
 // AppendString is Append for a text.
 func AppendString(out []byte, text string) []byte { return appendString(out, text) }
 
+// longText is the size of a text from which on room is made for all of it: a buffer that grows step by step takes five times its
+// size in between.
+const longText = 64 << 10
+
 func appendString(out []byte, text string) []byte {
+	if len(text) >= longText {
+		out = slices.Grow(out, roomFor(text))
+	}
 	out = append(out, '"')
 	start := 0 // of the part that is copied unchanged
 	for i := 0; i < len(text); {
@@ -108,6 +115,26 @@ func appendString(out []byte, text string) []byte {
 	}
 	out = append(out, text[start:]...)
 	return append(out, '"')
+}
+
+// roomFor is the size of a text in quotes. It is only less for texts that are not UTF-8.
+func roomFor(text string) int {
+	const unit = len(`\u0000`)
+	size := len(`""`)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case isPlain(c):
+			size++
+		case c < utf8.RuneSelf:
+			size += len(appendASCII(make([]byte, 0, unit), c))
+		case utf8.RuneStart(c):
+			size += unit
+			if c >= 0xf0 { // the first of four bytes, which are two units
+				size += unit
+			}
+		}
+	}
+	return size
 }
 
 // isPlain reports whether a byte needs no escape in a JSON string.
