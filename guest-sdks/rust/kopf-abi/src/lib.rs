@@ -24,7 +24,7 @@ pub use invocation::{
     Admission, Answers, Callback, Conversion, Invocation, Question, Questions, RegisterRequest, Resource, Value,
     Verdict,
 };
-pub use message::Field;
+pub use message::{Field, json};
 pub use reader::{Reader, unquoted};
 pub use registration::{Capabilities, Handler, KubernetesRule, OperatorInfo, Registration};
 pub use step::{Answer, Delay, Error, ErrorKind, Event, Step, TransformResult};
@@ -36,7 +36,7 @@ pub fn read<T: Field>(text: &[u8]) -> Result<T, serde_json::Error> {
     let mut reader = Reader::new(text);
     let message = T::read(&mut reader);
     if reader.peek() != 0 || reader.is_broken() {
-        serde_json::from_slice::<serde_json::Value>(text)?; // it says what is wrong
+        json(text)?; // it says what is wrong
     }
     Ok(message)
 }

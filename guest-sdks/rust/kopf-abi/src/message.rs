@@ -102,9 +102,17 @@ pub(crate) fn write_json(json: &Json, to: &mut Vec<u8>) {
     let _ = serde_json::to_writer(to, json);
 }
 
+/// Decodes a value. All do it here: each crate that calls the parser has its own copy of it.
+///
+/// Errors: it is not JSON.
+#[inline(never)]
+pub fn json(text: &[u8]) -> Result<Json, serde_json::Error> {
+    serde_json::from_slice(text)
+}
+
 /// Reads a value.
 pub(crate) fn read_json(from: &mut Reader) -> Json {
-    serde_json::from_slice(from.value()).unwrap_or_else(|_| {
+    json(from.value()).unwrap_or_else(|_| {
         from.fail();
         Json::Null
     })
@@ -147,6 +155,7 @@ fn write_map<'a, T: Field + 'a>(map: impl IntoIterator<Item = (&'a String, &'a T
 }
 
 impl Field for String {
+    #[inline(never)] // there are many of them
     fn read(from: &mut Reader) -> String {
         let value = from.value();
         unquoted(value).unwrap_or_else(|| {

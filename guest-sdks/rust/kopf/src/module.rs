@@ -157,7 +157,7 @@ impl Module {
 
 /// Applies functions to a body, in order.
 pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Error> {
-    let mut body: Value = serde_json::from_slice(body)?;
+    let mut body = abi::json(body)?;
     for transform in transforms {
         transform(&mut body)?;
     }

@@ -3,7 +3,7 @@
 use crate::error::DecodeError;
 use crate::scan;
 use crate::task::Task;
-use kopf_abi::tag;
+use kopf_abi::{self as abi, tag};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -159,7 +159,7 @@ impl View {
 
     /// The value, decoded.
     pub fn value(&self) -> &Value {
-        self.0.value.get_or_init(|| serde_json::from_slice(&self.text()).unwrap_or_default())
+        self.0.value.get_or_init(|| abi::json(&self.text()).unwrap_or_default())
     }
 
     /// Decodes the value into a type of yours.
