@@ -110,9 +110,9 @@ impl Field for Rc<Resource> {
         thread_local! {
             static LATEST: RefCell<(Vec<u8>, Rc<Resource>)> = RefCell::default();
         }
-        let text = from.value();
         LATEST.with_borrow_mut(|(known, resource)| {
-            if known != text {
+            if !from.skip(known) {
+                let text = from.value();
                 let mut reader = Reader::new(text);
                 *resource = Rc::new(Resource::read(&mut reader));
                 *known = text.to_vec();

@@ -41,6 +41,16 @@ impl<'a> Reader<'a> {
         0
     }
 
+    /// Passes over the next value if it is this object.
+    pub fn skip(&mut self, object: &[u8]) -> bool {
+        self.peek();
+        let is_next = object.starts_with(b"{") && self.text[self.at..].starts_with(object);
+        if is_next {
+            self.at += object.len();
+        }
+        is_next
+    }
+
     /// Enters an object or a list, by its bracket. Any other value is passed over.
     pub fn enter(&mut self, bracket: u8) -> bool {
         let is_one = self.peek() == bracket;
