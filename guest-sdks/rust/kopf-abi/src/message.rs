@@ -13,6 +13,21 @@ pub trait Field: Default {
     fn write(&self, to: &mut Vec<u8>);
     /// Whether it may be left out.
     fn is_empty(&self) -> bool;
+
+    /// Reads the next value into a field. It is code of a type, not of each field with that type.
+    #[inline(never)]
+    fn fill(&mut self, from: &mut Reader) {
+        *self = Self::read(from);
+    }
+
+    /// Appends a field with its key, unless it may be left out; likewise.
+    #[inline(never)]
+    fn append(&self, key: &str, always: bool, to: &mut Vec<u8>) {
+        if always || !self.is_empty() {
+            write_key(key, to);
+            self.write(to);
+        }
+    }
 }
 
 /// Declares a message: its fields, their types and keys; `always` are those that are
@@ -34,8 +49,7 @@ macro_rules! message {
             fn read_field(&mut self, key: &[u8], from: &mut $crate::Reader) {
                 $(
                     if key == concat!("\"", $key, "\"").as_bytes() {
-                        self.$field = $crate::message::Field::read(from);
-                        return;
+                        return $crate::message::Field::fill(&mut self.$field, from);
                     }
                 )*
                 from.value();
@@ -43,10 +57,8 @@ macro_rules! message {
 
             fn write_fields(&self, to: &mut Vec<u8>) {
                 $(
-                    if $crate::message::message!(@always $($always)?) || !$crate::message::Field::is_empty(&self.$field) {
-                        $crate::message::write_key(concat!("\"", $key, "\":"), to);
-                        $crate::message::Field::write(&self.$field, to);
-                    }
+                    let always = $crate::message::message!(@always $($always)?);
+                    $crate::message::Field::append(&self.$field, concat!("\"", $key, "\":"), always, to);
                 )*
             }
         }
@@ -155,7 +167,6 @@ fn write_map<'a, T: Field + 'a>(map: impl IntoIterator<Item = (&'a String, &'a T
 }
 
 impl Field for String {
-    #[inline(never)] // there are many of them
     fn read(from: &mut Reader) -> String {
         let value = from.value();
         unquoted(value).unwrap_or_else(|| {
