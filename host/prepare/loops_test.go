@@ -54,7 +54,11 @@ func TestShortLoops(t *testing.T) {
 		"a result out of the middle": asm.Cat([]byte{0x02, asm.I32}, withResult, add(2, 2), get(2), reaches(), asm.BrIf(1), asm.Drop, odd, asm.BrIf(0), get(2), get(1), asm.I32Add, asm.End, i32(9), asm.I32Mul, asm.End, asm.Set(2)),
 		"one iteration":              asm.Cat(asm.Loop, add(2, 2), asm.End),
 		"a trap":                     asm.Cat(asm.Loop, add(2, 2), reaches(), asm.If, get(2), asm.I32Const(0), []byte{0x6e}, asm.Set(2), asm.End, asm.Br(0), asm.End),
-		"in another loop":            asm.Cat(asm.Loop, asm.Loop, add(2, 2), odd, reaches(), asm.I32Eqz, asm.I32And, asm.BrIf(0), asm.End, add(2, 3), get(3), get(0), []byte{0x49}, asm.BrIf(0), asm.End),
+		"blocks of Go's compiler": asm.Cat(asm.Block, asm.Loop, asm.Block, asm.Block, asm.Block, get(1), []byte{opBrTable, 2, 0, 1, 2},
+			asm.End, add(2, 2), odd, asm.If, i32(2), asm.Set(1), asm.Br(3), asm.End,
+			asm.End, add(2, 7),
+			asm.End, reaches(), asm.BrIf(1), i32(0), asm.Set(1), asm.Br(0), asm.End, asm.End),
+		"in another loop": asm.Cat(asm.Loop, asm.Loop, add(2, 2), odd, reaches(), asm.I32Eqz, asm.I32And, asm.BrIf(0), asm.End, add(2, 3), get(3), get(0), []byte{0x49}, asm.BrIf(0), asm.End),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if p, err := prepared(function(code).Encode()); err != nil || bytes.Count(p.Wasm, add(2, 2)) != iterationsOfLoop && name != "calls" && name != "bulk memory" {
