@@ -8,10 +8,8 @@ COSIGN_VERSION        := v2.6.0
 export GOTOOLCHAIN := local
 # All that is compiled in a run is compiled in the same way, so that packages in common are compiled once: the programs, the
 # tests, and what these build themselves. Without debugging information, and with compilers that collect no garbage below
-# a gigabyte and use one processor each, that takes almost half less computing. Releases have flags of their own: they are
-# optimised with the profile in cmd/kopf/default.pgo, for which all packages are compiled once more (PGO=auto).
-PGO         ?= off
-export GOFLAGS = -buildvcs=false -trimpath -pgo=$(PGO) -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=1'
+# a gigabyte and use one processor each, that takes almost half less computing. Releases have flags of their own.
+export GOFLAGS     := -buildvcs=false -trimpath -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=1'
 export CARGO_PROFILE_DEV_DEBUG := 0
 
 CACHE      := .cache
@@ -223,12 +221,11 @@ golden: ## Rewrite the golden files from what the code does now
 	@scripts/golden.sh
 
 .PHONY: bench
-bench: PGO = auto
 bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names, PUBLISH=1: see test/bench
 	@scripts/bench.sh
 
 .PHONY: pgo
-pgo: devcluster ## Make the profile that releases are optimised with: cmd/kopf/default.pgo
+pgo: devcluster ## Make a profile that later builds of the host are optimised with: cmd/kopf/default.pgo
 	@scripts/pgo.sh
 
 .PHONY: bench-engine
