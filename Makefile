@@ -71,8 +71,9 @@ devcluster: ## Build the embedded control plane (3-5 minutes at the first time)
 registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
+# What is built in Rust takes longest, one crate after the other, so it comes first.
 .PHONY: guests
-guests: guest-go guest-tinygo guest-python guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins guest-memory ## Build all guest modules of tests and examples
+guests: guest-rust guest-go guest-tinygo guest-python guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins guest-memory ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
@@ -154,7 +155,7 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 
 .PHONY: test
 test: ## Run all tests, and set up what they need; ONLY="reactor test/e2e conformance/timers": some of them
-	@$(MAKE) --no-print-directory -j 6 programs engines typescript guests
+	@$(MAKE) --no-print-directory -j 6 programs guests engines typescript
 	@ONLY='$(ONLY)' scripts/test.sh
 
 .PHONY: programs
