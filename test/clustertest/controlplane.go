@@ -70,13 +70,13 @@ func (c *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(c.conf
 func (c *ControlPlane) Dynamic() dynamic.Interface { return c.dynamic }
 
 // KubeconfigAs writes a kubeconfig of an operator user, operator0a …
-// operator15b, and returns its path. All of them are administrators: they
+// operator23b, and returns its path. All of them are administrators: they
 // differ only in the audit log.
 func (c *ControlPlane) KubeconfigAs(tb testing.TB, user string) string {
 	tb.Helper()
 	slot, ok := strings.CutPrefix(user, "operator")
 	if !ok {
-		tb.Fatalf("user %q: want operator0a … operator15b", user)
+		tb.Fatalf("user %q: want operator0a … operator23b", user)
 	}
 	config, err := clientcmd.LoadFromFile(c.kubeconfig)
 	if err != nil {

@@ -35,7 +35,7 @@ type Options struct {
 	Audit bool
 
 	// AuditUsers are those recorded in the audit log. Empty means the
-	// operators: operator0a, operator0b … operator15b. A single "all" means
+	// operators: operator0a, operator0b … operator23b. A single "all" means
 	// everybody, the control plane included.
 	AuditUsers []string
 }

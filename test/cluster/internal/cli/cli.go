@@ -48,7 +48,7 @@ the parts are in DIR. A cluster started on the same DIR again has the same
 objects and, if it is free, the same port; so a client needs no new kubeconfig.
 
 Besides the administrator there are the users operator0a, operator0b … up to
-operator15b with the tokens operatortoken0a and so on, for programs which are
+operator23b with the tokens operatortoken0a and so on, for programs which are
 to be distinguished in the audit log.`,
 		Example: `  devcluster run --dir /tmp/dev
   devcluster run --dir /tmp/dev --audit --no-fsync --port 18443`,

@@ -18,10 +18,10 @@ const (
 
 // operatorPairs is how many pairs of operators may run at once, each with
 // its own identity in the audit log.
-const operatorPairs = 16
+const operatorPairs = 24
 
-// Operators returns the users operator0a, operator0b … operator15a,
-// operator15b. All are cluster administrators. The token of operator0a is
+// Operators returns the users operator0a, operator0b … operator23a,
+// operator23b. All are cluster administrators. The token of operator0a is
 // operatortoken0a, and so on: known to everybody on this machine, as suits a
 // throw-away cluster.
 func Operators() []string {

@@ -26,7 +26,7 @@ func TestWriteTokens(t *testing.T) {
 	want := map[string]string{
 		"admin":       admin + " system:masters",
 		"operator0a":  "operatortoken0a system:masters",
-		"operator15b": "operatortoken15b system:masters",
+		"operator23b": "operatortoken23b system:masters",
 		"alice":       "secret dev,ops",
 	}
 	for user, value := range want {
@@ -34,7 +34,7 @@ func TestWriteTokens(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", user, users[user], value)
 		}
 	}
-	if got, want := len(records), 1+32+1; got != want {
+	if got, want := len(records), 1+48+1; got != want {
 		t.Errorf("got %d tokens, want %d", got, want)
 	}
 
