@@ -27,7 +27,7 @@ from runner.pace import Pace, free_cores
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MAX_JOBS = 24  # so many pairs of users the cluster has
-JOBS_PER_CORE = 8  # cases mostly wait: sixteen use less than one core
+JOBS_PER_CORE = 12  # cases mostly wait: twenty-four use less than one core
 
 KOPF_RUN = '{kopf} run {{args}} --config-file KOPF_CASE_JSON_TEXT={{case_json}} --config KOPF_CASE_OPERATOR={{operator}} {guest}'
 
