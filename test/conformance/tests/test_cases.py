@@ -67,7 +67,7 @@ class Judging(unittest.TestCase):
         self.assertEqual(sorted(ran), paths)
 
     def test_a_busy_machine_gets_fewer_jobs(self):
-        for free, cores, wanted, jobs in [(2.0, 2, 16, 16), (1.0, 2, 16, 8), (0.1, 2, 16, 1), (2.0, 2, 4, 4), (15.5, 16, 16, 16)]:
+        for free, cores, wanted, jobs in [(2.0, 2, 24, 24), (1.0, 2, 24, 12), (0.1, 2, 24, 1), (2.0, 2, 4, 4), (15.5, 16, 24, 24)]:
             options = types.SimpleNamespace(jobs=wanted)
             with mock.patch.object(run, 'free_cores', lambda free=free, cores=cores: (free, cores)), contextlib.redirect_stdout(io.StringIO()):
                 run.limit_jobs(options)
