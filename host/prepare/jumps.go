@@ -11,7 +11,7 @@ import (
 //
 //	loop
 //	  block … block       ;; one for each basic block: its code follows the end
-//	    local.get $next
+//	    local.get $next   ;; the parameter of the function, 0 in a call
 //	    br_table …
 //	  end
 //	  …
@@ -26,6 +26,10 @@ import (
 //
 // The table jumps to the first block in most cases: whenever the function is called. A test for it comes before the table.
 
+// dispatched is the local variable with the number of the block. The loops of interpreters in C have other ones: there, the first
+// block is an instruction like any other, and a test for it would only take time.
+const dispatched = 0
+
 // longPath is the cost of a path from which on jumps are not changed: it would make a short loop at the end of a
 // long function expensive.
 const longPath = 4000
@@ -36,7 +40,6 @@ type dispatch struct {
 	depth   int      // open blocks, the function included
 	loop    int      // the position of the loop among the open blocks
 	blocks  int      // how many of its blocks are open; they follow the loop
-	next    uint32   // the local variable
 	number  uint64   // the number that was pushed last
 	targets []int    // of the table: positions among the open blocks
 	direct  []branch // the jumps that branch directly, in their order
@@ -93,8 +96,8 @@ func (d *dispatch) begin(in *instruction, at int) {
 	case in.op == opLoop && in.blockType < 0 && d.state == beforeLoop:
 		d.state, d.loop = inBlocks, d.depth
 		d.depth++
-	case in.op == opLocalGet && d.state == inBlocks:
-		d.state, d.next, d.first.at = nextRead, in.a, at
+	case in.op == opLocalGet && in.a == dispatched && d.state == inBlocks:
+		d.state, d.first.at = nextRead, at
 	case in.op == opBrTable && d.state == nextRead:
 		d.state, d.first.label = inCode, in.labels[0]
 		for _, label := range in.labels {
@@ -112,7 +115,7 @@ func (d *dispatch) code(in *instruction, at int, may bool) dispatchState {
 		d.number = in.value
 		return numberIs
 	case opLocalSet:
-		if d.state == numberIs && in.a == d.next {
+		if d.state == numberIs && in.a == dispatched {
 			return nextWritten
 		}
 	case opBr:
@@ -142,7 +145,7 @@ const costFirst = 3
 
 // appendFirst appends the test for the first block.
 func (d *dispatch) appendFirst(out []byte) []byte {
-	out = wasm.AppendU32(append(out, opLocalGet), d.next)
+	out = wasm.AppendU32(append(out, opLocalGet), dispatched)
 	return wasm.AppendU32(append(out, opI32Eqz, opBrIf), d.first.label)
 }
 

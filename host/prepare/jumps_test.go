@@ -57,7 +57,9 @@ func TestJumps(t *testing.T) {
 		"to an inner loop":       {dispatching(asm.Cat(asm.Loop, jump(2, 0), asm.End), nop, nop), nil},
 		"after a long path":      {dispatching(asm.Cat(long, jump(1, 2)), nop, nop), nil},
 		"after the loop":         {asm.Cat(dispatching(nop, nop), jump(1, 0)), nil},
-		"no table":               {asm.Cat(asm.Loop, asm.Block, asm.Block, jump(1, 2), asm.End, asm.End, asm.End), nil},
+		"a loop of an interpreter": {asm.Cat(asm.Loop, asm.Block, asm.Block, asm.Get(1), []byte{opBrTable, 1, 0, 1}, asm.End,
+			asm.I32Const(1), asm.Set(1), asm.Br(1), asm.End, asm.End), nil},
+		"no table": {asm.Cat(asm.Loop, asm.Block, asm.Block, jump(1, 2), asm.End, asm.End, asm.End), nil},
 		"something before the table": {asm.Cat(asm.Loop, asm.Block, asm.Block, asm.Get(1), asm.Set(2), asm.Get(0), []byte{opBrTable, 1, 0, 1},
 			asm.End, jump(1, 1), asm.End, asm.End), nil},
 	} {
