@@ -22,7 +22,7 @@ func dispatching(blocks ...[]byte) []byte {
 	return asm.Cat(out, asm.End, asm.End)
 }
 
-// jump goes on at a block. So many open blocks are within the loop.
+// jump continues at a block, from code with so many open blocks within the loop.
 func jump(to, open int) []byte {
 	return asm.Cat(asm.I32Const(int32(to)), asm.Set(0), asm.Br(uint32(open)))
 }

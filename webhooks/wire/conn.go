@@ -28,7 +28,7 @@ const (
 const Patience = 100 * time.Millisecond
 
 // lingering is how long a connection stays open after an answer to a request that was not read: the system would drop the answer
-// when it closes a connection with data that nobody has read. It is that of net/http.
+// when it closes a connection with unread data. It is that of net/http.
 const lingering = 500 * time.Millisecond
 
 // conn is a connection with plain requests. Only its goroutine uses it, except for the methods of net.Conn, and for look.

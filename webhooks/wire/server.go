@@ -90,7 +90,7 @@ func (s *Server) begin(ctx context.Context, accepted net.Conn) {
 	defer s.mu.Unlock()
 	if s.closing.Load() {
 		cancel()
-		_ = accepted.Close() // nobody has sent anything
+		_ = accepted.Close() // there was no request
 		return
 	}
 	s.conns[c] = true

@@ -172,7 +172,7 @@ func TestAnswersBeforeTheEnd(t *testing.T) {
 	})
 }
 
-// TestBodiesThatAreNotRead: the answer arrives, and the connection goes on only if all of the body has come.
+// TestBodiesThatAreNotRead: the answer arrives, and the connection stays open only if all of the body has come.
 func TestBodiesThatAreNotRead(t *testing.T) {
 	for length, goesOn := range map[int]bool{5: true, 100_000: false} {
 		synctest.Test(t, func(t *testing.T) {
