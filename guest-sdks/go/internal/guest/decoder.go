@@ -96,17 +96,10 @@ func decodeRequest(raw []byte) (req abi.RegisterRequest, err error) {
 
 // decodeInvocation reads a header. Texts are parts of it, so it must not be changed.
 func (m *Module) decodeInvocation(raw []byte, t *Task) error {
-	if jsonlite.KindOf(raw) != jsonlite.Object {
-		return jsonlite.ErrSyntax
-	}
-	s := jsonlite.Scan(raw)
-	for s.Next() {
-		m.invocationField(t, s.RawKey(), s.Value())
-	}
-	return s.Err()
+	return members(raw, func(key, value []byte) { m.invocationField(t, key, value) })
 }
 
-// toText is a text without a copy, of a message that is kept: as a part of it, it would keep a large message alive.
+// toText is a text without a copy, for messages that are kept as long as their texts: a part of another one would keep all of it.
 func toText(raw []byte) string {
 	if plain, ok := jsonlite.Plain(raw); ok {
 		return textOf(plain)
