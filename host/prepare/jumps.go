@@ -34,6 +34,10 @@ const dispatched = 0
 // long function expensive.
 const longPath = 4000
 
+// maxDirect is the number of jumps in a function that are changed. All functions share the list of them, so it takes
+// a constant, whatever the size of the module.
+const maxDirect = 10_000
+
 // dispatch is what is known of the loop of a function.
 type dispatch struct {
 	state   dispatchState
@@ -119,7 +123,7 @@ func (d *dispatch) code(in *instruction, at int, may bool) dispatchState {
 			return nextWritten
 		}
 	case opBr:
-		if d.state == nextWritten && may {
+		if d.state == nextWritten && may && len(d.direct) < maxDirect {
 			d.jump(in, at)
 		}
 	case opBlock, opLoop, opIf:

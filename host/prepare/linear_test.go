@@ -118,6 +118,7 @@ func worst(size int) map[string][]byte {
 		"straight code":         functions(1, asm.Cat([]byte{0}, asm.Repeat(size, 1), asm.End)...),
 		"vectors":               functions(size/(20*500), asm.Cat([]byte{0}, bytes.Repeat(asm.Cat([]byte{opPrefixSIMD, simdConst}, make([]byte, 16), asm.Drop), 500), asm.End)...),
 		"memory.fill":           functions(size/3000, asm.Cat([]byte{0}, bytes.Repeat(asm.Cat(asm.Unreachable, asm.MemoryFill), 800), asm.End)...),
+		"jumps":                 functions(1, asm.Cat([]byte{1, 1, asm.I32}, dispatching(bytes.Repeat(jump(1, 1), size/6), nil), asm.End)...),
 		"faults":                functions(size/4, 0x63, opEnd),
 	}
 }
