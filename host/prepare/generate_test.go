@@ -7,7 +7,7 @@ import (
 )
 
 // generator writes random programs that are valid: all values are of type i32,
-// locals 0 to 4 are numbers.
+// locals 0 to 4 are numbers. Half of its functions begin with code as of Go's compiler.
 type generator struct {
 	rnd   *rand.Rand
 	depth int    // of labels
@@ -30,9 +30,12 @@ func generated(seed int64) asm.Module {
 	for i := range uint32(generatedFuncs) {
 		g.next = i + 1
 		f := asm.Func{
-			Params: []byte{asm.I32, asm.I32}, Results: []byte{asm.I32}, Locals: []byte{asm.I32, asm.I32, asm.I32},
-			Code: asm.Cat(g.statements(4), g.value(3)),
+			Params: []byte{asm.I32, asm.I32}, Results: []byte{asm.I32}, Locals: []byte{asm.I32, asm.I32, asm.I32, asm.I32},
 		}
+		if g.rnd.Intn(2) == 0 {
+			f.Code = g.dispatching()
+		}
+		f.Code = asm.Cat(f.Code, g.statements(4), g.value(3))
 		if i == 0 {
 			f.Export = "f"
 		}
@@ -79,6 +82,25 @@ func (g *generator) statement(size int) []byte {
 	// A loop that ends: it counts local 4 down.
 	return asm.Cat(asm.I32Const(int32(g.rnd.Intn(30))), asm.Set(4), asm.Loop, g.block(size),
 		asm.Get(4), asm.I32Const(1), asm.I32Sub, asm.Set(4), asm.Get(4), asm.I32Const(0), []byte{0x4a}, asm.BrIf(0), asm.End)
+}
+
+// dispatching is code as of Go's compiler, with jumps from anywhere to anywhere. It ends: it counts local 5 up.
+func (g *generator) dispatching() []byte {
+	blocks := make([][]byte, 2+g.rnd.Intn(5))
+	for i := range blocks {
+		within := len(blocks) - 1 - i
+		g.depth = 2 + within
+		blocks[i] = asm.Cat(asm.Get(5), asm.I32Const(1), asm.I32Add, asm.Set(5), asm.Get(5), asm.I32Const(40), []byte{0x4a}, asm.BrIf(uint32(within+1)), g.statements(1))
+		to := g.rnd.Intn(len(blocks) + 1)
+		switch g.rnd.Intn(3) {
+		case 0:
+			blocks[i] = asm.Cat(blocks[i], jump(to, within))
+		case 1:
+			blocks[i] = asm.Cat(blocks[i], g.value(1), asm.If, jump(to, within+1), asm.End)
+		}
+	}
+	g.depth = 0
+	return dispatching(blocks...)
 }
 
 // block is the inside of a block.
