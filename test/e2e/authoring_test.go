@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/pathtest"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // greetings are what operators of `kopf new` handle.
@@ -104,7 +105,7 @@ func TestNewOperators(t *testing.T) {
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()
-			watch(t, repository+"/guest-sdks/go", repository+"/guest-sdks/rust", repository+"/abi")
+			sources.Watch(t, "guest-sdks/go", "guest-sdks/rust", "abi")
 			folder := project(t, c.language, c.template)
 			module, by := authored(t, c.language, folder)
 			scenarios(t, folder, by)

@@ -2,12 +2,13 @@ package e2e_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // Folders, as seen from this one.
@@ -56,7 +57,7 @@ func runBuild(name string, build func(out string) *exec.Cmd) (string, error) {
 // guest builds one of test/guests/go, and returns the path of its module.
 func guest(t *testing.T, name string) string {
 	t.Helper()
-	watch(t, guestsDir, repository+"/guest-sdks/go", repository+"/abi")
+	sources.WatchGo(t, "test/guests/go")
 	return once(t, name+".wasm", func(out string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-buildvcs=false", "-buildmode=c-shared", "-o", out, "./"+name)
 		cmd.Dir = guestsDir
@@ -68,26 +69,13 @@ func guest(t *testing.T, name string) string {
 // commandLine builds the program, and returns its path.
 func commandLine(t *testing.T) string {
 	t.Helper()
-	watch(t, repository+"/cmd/kopf")
+	sources.WatchCommandLine(t)
 	return once(t, "kopf", func(out string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", out, ".")
 		cmd.Dir = repository + "/cmd/kopf"
 		cmd.Env = append(os.Environ(), "GOWORK=off")
 		return cmd
 	})
-}
-
-// watch looks at all folders of sources that are compiled by other processes:
-// `go test` takes a result from its cache unless something has changed that the
-// test itself has looked at.
-func watch(t *testing.T, folders ...string) {
-	t.Helper()
-	for _, folder := range folders {
-		err := filepath.WalkDir(folder, func(_ string, _ fs.DirEntry, err error) error { return err })
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // compiled is the folder of compiled modules that all operators of this run share.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 var (
@@ -23,11 +24,10 @@ var (
 // example builds one of the examples in Go, and returns the path of its module.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	folder := repository + "/examples"
-	watch(t, folder, repository+"/guest-sdks/go", repository+"/abi")
+	sources.WatchGo(t, "examples")
 	return once(t, name+".wasm", func(out string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-buildvcs=false", "-buildmode=c-shared", "-o", out, "./"+name)
-		cmd.Dir = folder
+		cmd.Dir = repository + "/examples"
 		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 		return cmd
 	})

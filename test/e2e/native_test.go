@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // nativeGo builds a guest of test/guests/go as a native program.
 func nativeGo(t *testing.T, name string) string {
 	t.Helper()
-	watch(t, guestsDir, repository+"/guest-sdks/go", repository+"/abi")
+	sources.WatchGo(t, "test/guests/go")
 	return once(t, name, func(out string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", out, "./"+name)
 		cmd.Dir = guestsDir
@@ -29,7 +31,7 @@ func nativeRust(t *testing.T, name string) string {
 	if _, err := exec.LookPath("cargo"); err != nil && os.Getenv("CI") != "true" {
 		t.Skip("SKIPPED: native operators in Rust need cargo: https://rustup.rs, or apt-get install cargo")
 	}
-	watch(t, repository+"/test/guests/rust/sdk", repository+"/guest-sdks/rust")
+	sources.WatchRust(t, "test/guests/rust/sdk")
 	target, err := filepath.Abs(repository + "/.cache/rust/target")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // made builds a module by a script of this repository that may lack its tools. Then
@@ -22,7 +24,7 @@ func made(t *testing.T, out, script, folder string) string {
 // madeOf builds a module by a script with arguments of its own after the output.
 func madeOf(t *testing.T, out, script, folder string, args ...string) string {
 	t.Helper()
-	watch(t, repository+"/"+folder, repository+"/scripts")
+	sources.Watch(t, folder, "scripts")
 	out = repository + "/" + out
 	if text, err := exec.Command(repository+"/scripts/"+script, append([]string{out}, args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", out, err, text)

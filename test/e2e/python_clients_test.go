@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/packages"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // clients are the operators that use client libraries.
@@ -25,7 +26,7 @@ func withPackages(t *testing.T, o options, name string) options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch(t, clients, repository+"/scripts")
+	sources.Watch(t, "test/guests/python/clients", "scripts")
 	folder, err := exec.Command(repository+"/scripts/python-packages.sh", list).Output()
 	if err != nil {
 		t.Fatalf("the packages of %s are not installed: %v", name, err)

@@ -19,12 +19,13 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // version builds the guest "versions" with its variables set.
 func version(t *testing.T, variables ...string) string {
 	t.Helper()
-	watch(t, guestsDir, repository+"/guest-sdks/go", repository+"/abi")
+	sources.WatchGo(t, "test/guests/go")
 	name := "versions-" + strings.NewReplacer("=", "-", "/", "-").Replace(strings.Join(variables, "-")) + ".wasm"
 	return once(t, name, func(out string) *exec.Cmd {
 		flags := ""

@@ -13,12 +13,13 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // engine builds the engine of JavaScript.
 func engine(t *testing.T) string {
 	t.Helper()
-	watch(t, repository+"/guest-sdks/rust")
+	sources.WatchRust(t, "engines/javascript")
 	path, err := filepath.Abs(made(t, "bin/engines/javascript.wasm", "engine.sh", "engines/javascript"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,13 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // probe compiles testdata/probe.
 func probe(t *testing.T) []byte {
 	t.Helper()
+	sources.Watch(t, "test/extism/testdata/probe")
 	file := filepath.Join(t.TempDir(), "probe.wasm")
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "./testdata/probe")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")

@@ -1,11 +1,12 @@
 package hostile_test
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // Folders, as seen from this one.
@@ -14,15 +15,10 @@ const (
 	outDir     = "../../.cache/test/hostile" // `make clean` deletes it
 )
 
-// parts are the folders of what the command line is built of: this test imports few of them itself.
-var parts = []string{"abi", "artifacts", "cmd", "host", "hosting", "internal", "operator", "reactor", "stores", "webhooks"}
-
 // program builds the command line, and returns its path.
 func program(t *testing.T) string {
 	t.Helper()
-	for _, part := range parts {
-		watch(t, repository+"/"+part)
-	}
+	sources.WatchCommandLine(t)
 	if err := os.MkdirAll(outDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +38,7 @@ func program(t *testing.T) string {
 // engine builds the engine of JavaScript, and returns the module.
 func engine(t *testing.T) []byte {
 	t.Helper()
-	watch(t, repository+"/engines/javascript", repository+"/guest-sdks/rust", repository+"/scripts")
+	sources.WatchRust(t, "engines/javascript")
 	out := repository + "/bin/engines/javascript.wasm"
 	if text, err := exec.Command(repository+"/scripts/engine.sh", out, repository+"/engines/javascript").CombinedOutput(); err != nil {
 		t.Fatalf("building the engine of JavaScript: %v\n%s", err, text)
@@ -55,15 +51,4 @@ func engine(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return wasm
-}
-
-// watch looks at folders of sources that other processes compile: `go test` takes a result from
-// its cache unless something has changed that the test itself has looked at.
-func watch(t *testing.T, folders ...string) {
-	t.Helper()
-	for _, folder := range folders {
-		if err := filepath.WalkDir(folder, func(_ string, _ fs.DirEntry, err error) error { return err }); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // compiled are attacks by modules in Go and in Rust, which the test compiles: with their own memory
@@ -61,7 +62,7 @@ func survived(at attack, never string) attack {
 // goModule compiles the attackers in Go, once for each of them: equal modules share their compiled code.
 func goModule(t *testing.T) []byte {
 	t.Helper()
-	watch(t, repository+"/test/guests/go/hostile", repository+"/guest-sdks/go", repository+"/abi")
+	sources.WatchGo(t, "test/guests/go/hostile")
 	path, err := filepath.Abs(t.TempDir() + "/hostile.wasm")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func goModule(t *testing.T) []byte {
 // never in CI.
 func rustModule(t *testing.T) []byte {
 	t.Helper()
-	watch(t, repository+"/test/guests/rust/minimal", repository+"/scripts")
+	sources.WatchRust(t, "test/guests/rust/minimal")
 	path := repository + "/.cache/guests/rust-minimal.wasm"
 	if text, err := exec.Command(repository+"/scripts/rust-wasm.sh", path, repository+"/test/guests/rust/minimal").CombinedOutput(); err != nil {
 		t.Fatalf("building the attackers in Rust: %v\n%s", err, text)

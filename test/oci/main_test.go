@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 const repository = "../.."
@@ -54,12 +56,8 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	// What other processes compile is looked at, so that a cached result is not taken for it.
-	for _, folder := range []string{"cmd/kopf", "test/guests/go", "guest-sdks/go", "abi", "artifacts", "host", "operator"} {
-		if err := filepath.WalkDir(filepath.Join(repository, folder), func(_ string, _ os.DirEntry, err error) error { return err }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	sources.WatchCommandLine(t)
+	sources.WatchGo(t, "test/guests/go")
 	if _, err := built(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 // guest is the compiled guest of the tests. It is built once.
@@ -36,6 +37,7 @@ var guest = sync.OnceValues(func() ([]byte, error) {
 // load loads the guest with a configuration.
 func load(t *testing.T, config map[string]string) (*host.Module, error) {
 	t.Helper()
+	sources.WatchGo(t, "test/sdk-go/testdata/guest")
 	wasm, err := guest()
 	if err != nil {
 		t.Fatalf("building the guest: %v", err)

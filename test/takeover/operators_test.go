@@ -25,6 +25,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/test/clustertest"
 	"github.com/kopf-wasm/kopf/test/lines"
+	"github.com/kopf-wasm/kopf/test/sources"
 )
 
 const (
@@ -197,6 +198,7 @@ func pythonEngine(t *testing.T) string {
 // buildGuest compiles the interpreter.
 func buildGuest(t *testing.T) string {
 	t.Helper()
+	sources.WatchGo(t, "test/conformance/guests/go")
 	module := filepath.Join(t.TempDir(), "interpreter.wasm")
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", module, ".")
 	cmd.Dir = guestCode
