@@ -62,7 +62,7 @@ func (p *Processor) Process(ctx context.Context, it queueing.Item, q *queueing.Q
 	switch {
 	case it.Type != watching.Deleted:
 	case ctx.Err() != nil: // maybe cancelled before its daemons were stopped
-		p.Abandon(it.Meta.Key())
+		p.Abandon(ctx, it.Meta.Key())
 	default:
 		p.Memories.forget(it.Meta.Key())
 	}
@@ -71,8 +71,8 @@ func (p *Processor) Process(ctx context.Context, it queueing.Item, q *queueing.Q
 
 // Abandon does for an object that is gone what must be done without an event: it stops its
 // daemons and timers, and forgets it. No other worker of the object may run.
-func (p *Processor) Abandon(key string) {
-	item := p.Memories.forget(key)
+func (p *Processor) Abandon(ctx context.Context, key string) {
+	item := p.forget(ctx, key)
 	if item == nil {
 		return // its deletion was handled
 	}
@@ -85,14 +85,23 @@ func (p *Processor) Abandon(key string) {
 
 // LetGo ends the work on an object that belongs to another replica from now on: it stops the daemons and timers of the object,
 // waits for their end, and forgets the object. Indices keep it. No other worker of the object may run.
-func (p *Processor) LetGo(key string) {
-	item := p.Memories.forget(key)
+func (p *Processor) LetGo(ctx context.Context, key string) {
+	item := p.forget(ctx, key)
 	if item == nil {
 		return
 	}
 	if running := item.background.Load(); running != nil {
 		running.Retire()
 	}
+}
+
+// forget forgets an object, and releases what was left over for a next cycle, which does not come.
+func (p *Processor) forget(ctx context.Context, key string) *memory {
+	item := p.Memories.forget(key)
+	if item != nil {
+		patching.New(item.remaining()).Drop(context.WithoutCancel(ctx))
+	}
+	return item
 }
 
 func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {

@@ -172,3 +172,23 @@ func TestRemainingTransformations(t *testing.T) {
 		})
 	}
 }
+
+// TestForgottenObjectsKeepNoTasks: what was left over for a next cycle is released, if there is none.
+func TestForgottenObjectsKeepNoTasks(t *testing.T) {
+	registry, err := registries.New(reactortest.Instant{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, forget := range map[string]func(*Processor, context.Context, string){
+		"the object is lost": (*Processor).Abandon, "another replica has the object": (*Processor).LetGo,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, guest := newProcessor(registry, &reactortest.MemoryServer{}), &reactortest.Scripted{Alive: 1}
+			p.Memories.recall("uid", false).leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}}})
+			forget(p, t.Context(), "uid")
+			if guest.Alive != 0 {
+				t.Error("the task is not released")
+			}
+		})
+	}
+}

@@ -80,12 +80,12 @@ func (s *share) list(ctx context.Context, epoch uint64) error {
 }
 
 // end gives up the objects of a stream that has ended, unless the operator exits: its exit ends all work.
-func (s *share) end() {
+func (s *share) end(ctx context.Context) {
 	if s == nil || s.host.Runnables.IsClosed() {
 		return
 	}
 	for _, key := range s.holdings.In(s) {
-		s.letGo(key)
+		s.letGo(ctx, key)
 	}
 }
 
@@ -95,10 +95,10 @@ func (s *share) Release(key string) {
 }
 
 // letGo ends the work on an object.
-func (s *share) letGo(key string) {
+func (s *share) letGo(ctx context.Context, key string) {
 	e := s.host.Generations.Hold()
 	defer e.Release()
-	s.Stream.take(e).LetGo(key)
+	s.Stream.take(e).LetGo(ctx, key)
 	s.holdings.Released(key)
 }
 
@@ -112,7 +112,7 @@ func (s *share) sort(ctx context.Context, it queueing.Item, q *queueing.Queue) (
 		switch {
 		case state == membership.Losing:
 			q.Leave(ctx)
-			s.letGo(it.Meta.Key())
+			s.letGo(ctx, it.Meta.Key())
 		case it.Lost:
 			return it, false
 		case state == membership.Held:

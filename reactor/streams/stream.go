@@ -194,7 +194,7 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 	read := func() {
 		s.host.Served.remove(s)
 		leave()
-		s.end()
+		s.end(ctx)
 		s.ended()
 		ended()
 	}
@@ -230,7 +230,7 @@ func (s *Stream) ended() {
 }
 
 // end waits for the work on the objects, after reading has ended.
-func (s *Stream) end() {
+func (s *Stream) end(ctx context.Context) {
 	o, d := s.host, &s.Dimension
 	s.listings.Wait()
 	lost := s.lose()
@@ -239,8 +239,8 @@ func (s *Stream) end() {
 	if left := s.queues.Drain(s.cancel, o.Settings.Queueing.ExitTimeout); left > 0 {
 		o.log().Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
 	}
-	s.abandon(lost)
-	s.share.end()
+	s.abandon(ctx, lost)
+	s.share.end(ctx)
 }
 
 // lose queues the deletions of all known objects if their resource or their namespace is
@@ -255,14 +255,14 @@ func (s *Stream) lose() []string {
 }
 
 // abandon forgets the lost objects whose deletions were not handled in time.
-func (s *Stream) abandon(lost []string) {
+func (s *Stream) abandon(ctx context.Context, lost []string) {
 	if len(lost) == 0 {
 		return
 	}
 	e := s.host.Generations.Hold()
 	defer e.Release()
 	for _, key := range lost {
-		s.take(e).Abandon(key)
+		s.take(e).Abandon(ctx, key)
 	}
 }
 
