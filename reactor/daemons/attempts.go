@@ -101,6 +101,7 @@ func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep,
 	if failed != nil {
 		return nil, err
 	}
+	b.remaining = c.Patch.Transformations // until they are applied: the attempt may fail before
 	b.returned.Store(true)
 	done, err := b.engine.Execution.Conclude(ctx, b.handler, c, b.state, &talk.Ending, err)
 	if errors.Is(err, abi.ErrInstanceLost) {

@@ -1,10 +1,18 @@
 package daemons
 
 import (
+	"net/http"
 	"testing"
+	"testing/synctest"
 
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // TestCallsOfDaemonsKeepBodiesAsText: thousands of them can wait for a request, and small values take sixty times their text
@@ -33,5 +41,36 @@ func TestCallsOfDaemonsKeepBodiesAsText(t *testing.T) {
 		if _, lazy := c.Body["spec"].(*dicts.Lazy); !lazy || !dicts.Equal(c.Body["spec"], want) {
 			t.Errorf("%s: the spec is %T %v", name, c.Body["spec"], c.Body["spec"])
 		}
+	}
+}
+
+// TestEndReleasesWhatRemains: functions of a patch that have lost against newer changes belong to a task of the guest, which
+// occupies an instance until it is released. After the end of a daemon or a timer, no attempt applies them.
+func TestEndReleasesWhatRemains(t *testing.T) {
+	for name, kind := range map[string]string{"a daemon": `"kind":"daemon"`, "a timer": `"kind":"timer","interval":100`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{
+					Attempts: []string{`{"step":"done","transforms":1}`},
+					Edits:    func(body dicts.Object) { body["spec"] = "edited" },
+				}, string(reactortest.NewObject(1)))
+				s.cause.Resource = &selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Namespaced: true}
+				b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},`+kind+`}`)
+				sent := 0
+				conflict := reactortest.Replying(func(*http.Request) (int, string) {
+					sent++
+					return http.StatusUnprocessableEntity, `{}`
+				})
+				b.engine.Writer.Client = clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: conflict}}),
+					func() clients.Options { return clients.Options{} }, func(string) {})
+				b.start(t.Context())
+				synctest.Wait()
+				b.stopper.Set(abi.StopResourceDeleted)
+				<-b.done
+				if sent != 1 || s.guest.Alive != 0 {
+					t.Errorf("%d patches sent, %d tasks are not released\n%s", sent, s.guest.Alive, &s.log)
+				}
+			})
+		})
 	}
 }

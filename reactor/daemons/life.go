@@ -33,7 +33,7 @@ type life struct {
 
 	state     progression.HandlerState
 	began     time.Time                 // when the last attempt began
-	remaining []patching.Transformation // transformations that lost against newer changes
+	remaining []patching.Transformation // transformations that are not applied: they lost against newer changes, or the attempt failed
 	patched   bool                      // whether the last attempt has changed the object
 
 	talk  *handling.Conversation // the running attempt; nil between attempts
@@ -69,6 +69,7 @@ func (b *life) live(ctx context.Context, next phase) {
 			b.log.Failure(fmt.Sprintf("%s has failed: %v", b.handler.Title(), err), panics.StackOf(err))
 		}
 		if r == nil || err != nil {
+			patching.New(b.remaining).Drop(context.WithoutCancel(ctx)) // no attempt follows that would apply them
 			b.end()
 			return
 		}
