@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/operator/manifests"
 	"github.com/kopf-wasm/kopf/operator/scripts"
 )
@@ -183,7 +184,7 @@ func fromManifest(ctx context.Context, open Opener, path string, text []byte, o 
 	narrow(&o.MaxMemory, int(m.Memory.MaxPages)<<16)
 	narrowBytes(&o.PluginVariables, m.Memory.MaxVarBytes)
 	narrowBytes(&o.PluginResponse, m.Memory.MaxHttpResponseBytes)
-	narrow(&o.ComputeLimit, time.Duration(min(m.Timeout, maxTimeout))*time.Millisecond)
+	narrow(&o.ComputeLimit, time.Duration(min(m.Timeout, uint64(durations.Century.Milliseconds())))*time.Millisecond)
 	return m.Module(path, func(path string) ([]byte, error) {
 		if err := boundedfile.CheckNamed(path); err != nil {
 			return nil, err
@@ -209,6 +210,3 @@ func narrowBytes(limit *int, to int64) {
 	}
 	narrow(limit, int(to))
 }
-
-// maxTimeout is the longest timeout of a manifest, in milliseconds: about a hundred years.
-const maxTimeout = 100 * 365 * 24 * 60 * 60 * 1000

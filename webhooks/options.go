@@ -7,7 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/kopf-wasm/kopf/internal/durations"
 )
 
 // options holds the options of all server types in their JSON form.
@@ -173,7 +174,7 @@ func (o options) local(host string) *LocalServer {
 		CAFile: value(o.CAFile), CADump: value(o.CADump), Insecure: o.Insecure,
 		CertFile: value(o.CertFile), KeyFile: value(o.KeyFile), Password: value(o.Password), ExtraSANs: o.ExtraSANs,
 		Verify: VerifyMode(value(o.VerifyMode)), VerifyCAFile: value(o.VerifyCAFile), VerifyCAPath: value(o.VerifyCAPath),
-		FileCheckInterval: time.Duration(value(o.FileCheckInterval) * float64(time.Second)),
+		FileCheckInterval: durations.Seconds(value(o.FileCheckInterval)),
 	}
 	if o.Host != nil && *o.Host != "" {
 		s.Host = *o.Host

@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
-)
 
-// longFreeze is the longest lifetime of a record, in seconds: a century, as for all peers.
-const longFreeze = 100 * 365 * 24 * 3600
+	"github.com/kopf-wasm/kopf/internal/durations"
+)
 
 func newFreezeCmd(stderr io.Writer, run announce) *cobra.Command {
 	o := &announceOptions{}
@@ -32,7 +30,7 @@ it. Every flag also has an environment variable: KOPF_FREEZE_PEERING sets --peer
 			if !cmd.Flags().Changed("lifetime") {
 				return usageError{errors.New("no lifetime: add --lifetime SECONDS")}
 			}
-			a.Priority, a.Lifetime = priority, time.Duration(min(lifetime, longFreeze))*time.Second
+			a.Priority, a.Lifetime = priority, durations.Seconds(float64(lifetime))
 			if dev {
 				a.Priority = devPriority
 			}

@@ -9,10 +9,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/durations"
 )
 
 // Backoffs are the pauses between attempts. The zero value has no pauses: one attempt is
@@ -27,26 +28,9 @@ type Backoffs struct {
 func Seconds(numbers ...float64) Backoffs {
 	b := Backoffs{List: make([]time.Duration, len(numbers))}
 	for i, n := range numbers {
-		b.List[i] = Duration(n)
+		b.List[i] = durations.Seconds(n)
 	}
 	return b
-}
-
-// century stands for an endless time.
-const century = 100 * 365 * 24 * time.Hour
-
-// Duration converts seconds into a duration of at most one century in either direction.
-// Guests may send any number, and sums of two durations must not overflow. NaN is zero.
-func Duration(seconds float64) time.Duration {
-	switch {
-	case seconds >= century.Seconds():
-		return century
-	case seconds <= -century.Seconds():
-		return -century
-	case math.IsNaN(seconds):
-		return 0
-	}
-	return time.Duration(seconds * float64(time.Second))
 }
 
 // These constants bound the pauses that guests ask for. Each failed request causes another
@@ -139,7 +123,7 @@ func (b *Backoffs) read(o object) error {
 		return fmt.Errorf("jitter: %v is negative", o.Jitter)
 	}
 	*b = Seconds(*o.List...)
-	b.RepeatLast, b.Jitter = o.RepeatLast, Duration(o.Jitter)
+	b.RepeatLast, b.Jitter = o.RepeatLast, durations.Seconds(o.Jitter)
 	return nil
 }
 

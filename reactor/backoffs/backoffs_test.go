@@ -2,7 +2,6 @@ package backoffs_test
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -88,32 +87,6 @@ func TestJitter(t *testing.T) {
 	}
 	if len(different) < 2 {
 		t.Error("all pauses are equal")
-	}
-}
-
-// TestDuration checks that more seconds never give a shorter duration.
-func TestDuration(t *testing.T) {
-	const century = 100 * 365 * 24 * time.Hour
-	for _, test := range []struct {
-		seconds float64
-		want    time.Duration
-	}{
-		{0, 0},
-		{1.5, 1500 * time.Millisecond},
-		{-2, -2 * time.Second},
-		{86400, 24 * time.Hour},
-		{1e10, century},
-		{1e300, century},
-		{math.Inf(1), century},
-		{-1e300, -century},
-		{math.NaN(), 0},
-	} {
-		if got := backoffs.Duration(test.seconds); got != test.want {
-			t.Errorf("Duration(%v) = %v, want %v", test.seconds, got, test.want)
-		}
-	}
-	if backoffs.Duration(1e300)+backoffs.Duration(1e300) < 0 {
-		t.Error("the sum of two is negative")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -119,7 +120,7 @@ func (d *daemon) cancellation() (backoff, timeout *float64) {
 // polling returns the interval in which an ending daemon is checked.
 func (d *daemon) polling(s *settings.Settings) time.Duration {
 	if p := d.handler.Spec.CancellationPolling; p != nil && *p > 0 {
-		return settings.Seconds(*p)
+		return durations.Seconds(*p)
 	}
 	return s.Background.CancellationPolling
 }
@@ -135,7 +136,7 @@ func (d *daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 	backoff, timeout := d.cancellation()
 	var grace time.Duration
 	if backoff != nil {
-		grace = settings.Seconds(*backoff)
+		grace = durations.Seconds(*backoff)
 	}
 	switch {
 	case backoff != nil && age < grace:
@@ -144,12 +145,12 @@ func (d *daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 			d.waitGrace()
 		}
 		return d.unlessDone(grace - age)
-	case timeout != nil && age < grace+settings.Seconds(*timeout):
+	case timeout != nil && age < grace+durations.Seconds(*timeout):
 		if d.stopper.Set(abi.StopDaemonCancelled) {
 			d.debug(" is signalled to exit by force.")
 			d.waitGrace()
 		}
-		return d.unlessDone(grace + settings.Seconds(*timeout) - age)
+		return d.unlessDone(grace + durations.Seconds(*timeout) - age)
 	case timeout != nil:
 		d.abandon()
 		return nil
@@ -192,12 +193,12 @@ func (d *daemon) stop(reason int) {
 	if backoff != nil {
 		d.stopper.Set(abi.StopDaemonSignalled)
 		d.debug(" is signalled to exit gracefully.")
-		d.waitFor(settings.Seconds(*backoff))
+		d.waitFor(durations.Seconds(*backoff))
 	}
 	if timeout != nil && !d.isDone() {
 		d.stopper.Set(abi.StopDaemonCancelled)
 		d.debug(" is signalled to exit by force.")
-		d.waitFor(settings.Seconds(*timeout))
+		d.waitFor(durations.Seconds(*timeout))
 	}
 	if d.returned.Load() {
 		d.waitFor(writingGrace)

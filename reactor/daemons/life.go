@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/registries"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
@@ -165,7 +165,7 @@ func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
 		option = answer
 	}
 	seconds, err := numberOf(option)
-	return settings.Seconds(seconds), err
+	return durations.Seconds(seconds), err
 }
 
 // due is the phase that calls the handler, unless the handler is finished.

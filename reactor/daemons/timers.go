@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/internal/durations"
 )
 
 // timerDue calls the handler repeatedly while the object is idle. Delays of errors
@@ -35,7 +35,7 @@ func (b *life) untilIdle() time.Duration {
 	if b.handler.Spec.Idle == nil {
 		return 0
 	}
-	return time.Until(b.memory.changedAt().Add(settings.Seconds(*b.handler.Spec.Idle)))
+	return time.Until(b.memory.changedAt().Add(durations.Seconds(*b.handler.Spec.Idle)))
 }
 
 // timerSleep returns the sleep after a call that needs no retry; nil if no further call
@@ -44,10 +44,10 @@ func (b *life) timerSleep() *sleep {
 	spec := b.handler.Spec
 	switch {
 	case spec.Interval != nil && spec.Sharp:
-		interval := settings.Seconds(*spec.Interval)
+		interval := durations.Seconds(*spec.Interval)
 		return after(interval-time.Since(b.began)%max(interval, 1), b.due)
 	case spec.Interval != nil:
-		return after(settings.Seconds(*spec.Interval), b.due)
+		return after(durations.Seconds(*spec.Interval), b.due)
 	case spec.Idle != nil:
 		return b.untilChange()
 	}
@@ -60,6 +60,6 @@ func (b *life) untilChange() *sleep {
 	if b.stopper.IsSet() || b.memory.changedAt().After(b.began) {
 		return after(0, b.due)
 	}
-	idle := max(settings.Seconds(*b.handler.Spec.Idle), 10*time.Millisecond)
+	idle := max(durations.Seconds(*b.handler.Spec.Idle), 10*time.Millisecond)
 	return after(idle, func(context.Context) (*sleep, error) { return b.untilChange(), nil })
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -92,7 +93,7 @@ func TestTimers(t *testing.T) {
 				b := s.newLife(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]}`+options+`}`)
 				b.start(t.Context())
 				if test.change > 0 {
-					time.Sleep(settings.Seconds(test.change))
+					time.Sleep(durations.Seconds(test.change))
 					b.memory.NoteChange()
 				}
 				time.Sleep(time.Until(s.guest.Begin.Add(39500 * time.Millisecond)))

@@ -10,6 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
@@ -17,7 +18,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/registries"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 	"github.com/kopf-wasm/kopf/reactor/tracing"
 	"github.com/kopf-wasm/kopf/stores"
@@ -220,7 +220,7 @@ func (t *Conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, er
 // it.
 func (t *Conversation) Bounds(step *abi.Step) (limit *time.Duration, reasons int) {
 	if step.Seconds != nil {
-		limit = new(settings.Seconds(*step.Seconds))
+		limit = new(durations.Seconds(*step.Seconds))
 	}
 	if step.Stoppable {
 		reasons = stoppers.AnyReason

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/reactor/completion"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/meters"
@@ -252,7 +253,7 @@ func (x *Execution) interpretArbitrary(h *registries.Handler, log loggers.Logger
 		mode = ErrorsMode(h.Spec.Errors)
 	}
 	if h.Spec.Backoff != nil {
-		backoff = settings.Seconds(*h.Spec.Backoff)
+		backoff = durations.Seconds(*h.Spec.Backoff)
 	}
 	head := h.Title() + " failed with an exception and will "
 	switch mode {
@@ -308,7 +309,7 @@ func delayOf(delay abi.Delay) *time.Duration {
 	case delay.Said && delay.None:
 		return nil
 	case delay.Said:
-		d = settings.Seconds(delay.Seconds)
+		d = durations.Seconds(delay.Seconds)
 	}
 	return &d
 }

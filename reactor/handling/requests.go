@@ -7,7 +7,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
-	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/internal/durations"
 )
 
 // underway is a request that has no answer yet.
@@ -68,7 +68,7 @@ func (t *Conversation) send(ctx context.Context, call *abi.Call) {
 func (r *underway) await(seconds *float64) bool {
 	var over <-chan time.Time
 	if seconds != nil {
-		timer := time.NewTimer(settings.Seconds(*seconds))
+		timer := time.NewTimer(durations.Seconds(*seconds))
 		defer timer.Stop()
 		over = timer.C
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/stores"
 )
 
@@ -75,8 +76,7 @@ func parseLifetime(raw json.RawMessage) (time.Duration, error) {
 	} else if err := json.Unmarshal(raw, &seconds); err != nil || text == "null" {
 		return 0, fmt.Errorf("%s is not a number of seconds", text)
 	}
-	const century = 100 * 365 * 24 * 3600 // far below the limits of time.Duration
-	return time.Duration(max(-century, min(seconds, century))) * time.Second, nil
+	return durations.Seconds(seconds).Truncate(time.Second), nil
 }
 
 // Record returns the record of the peer.

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
@@ -157,7 +158,7 @@ func readSeconds(value json.RawMessage) (time.Duration, error) {
 	case number > math.MaxInt64/float64(time.Second):
 		return 0, fmt.Errorf("%v seconds are too long", number)
 	}
-	return Seconds(number), nil
+	return durations.Seconds(number), nil
 }
 
 // pauses makes a setting for pauses between attempts, in any JSON form of backoffs.

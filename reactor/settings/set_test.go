@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -75,8 +74,5 @@ func TestBadSettings(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s = %s: %v, want %q", tt.name, tt.value, err, tt.want)
 		}
-	}
-	if settings.Seconds(1.5) != 1500*time.Millisecond {
-		t.Error("seconds are not seconds")
 	}
 }

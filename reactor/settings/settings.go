@@ -176,7 +176,3 @@ func Default() *Settings {
 		Peering: Peering{Name: "default", Lifetime: 60 * time.Second},
 	}
 }
-
-// Seconds converts seconds, the unit of all settings and options, into a duration; see
-// backoffs.Duration.
-func Seconds(n float64) time.Duration { return backoffs.Duration(n) }
