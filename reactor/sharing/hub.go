@@ -101,7 +101,7 @@ func (h *Hub) reap(f *feed) {
 	defer h.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.subscribers > 0 {
+	if f.subscribers > 0 || f.gone { // gone: its timer was late, and the key may have another feed
 		return
 	}
 	f.gone = true

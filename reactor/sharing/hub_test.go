@@ -41,6 +41,10 @@ func TestOneWatchForAll(t *testing.T) {
 		if n := w.count(w.watches, "host"); n != 1 || w.hub.Watches() != 1 {
 			t.Errorf("the host has %d watches, and counts %d", n, w.hub.Watches())
 		}
+		var first *feed
+		for _, f := range w.hub.feeds {
+			first = f
+		}
 		for _, s := range all {
 			s.stop()
 		}
@@ -56,6 +60,10 @@ func TestOneWatchForAll(t *testing.T) {
 		w.agrees(t, "late", late)
 		if n := w.count(w.watches, "host"); n != 1 {
 			t.Errorf("the host has %d watches, want 1 again", n)
+		}
+		w.hub.reap(first) // by a timer that was stopped too late
+		if n := w.hub.Watches(); n != 1 {
+			t.Errorf("the end of an earlier feed leaves %d feeds, want 1", n)
 		}
 	})
 }
