@@ -8,6 +8,7 @@ package peers
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func Parse(identity string, raw []byte, now time.Time) (Peer, error) {
 	peer := Peer{Identity: identity, Lifetime: defaultLifetime, LastSeen: now.UTC()}
 	var err error
 	if record.Priority != nil {
-		peer.Priority = int(*record.Priority)
+		peer.Priority = int(max(math.MinInt32, min(*record.Priority, math.MaxInt32)))
 	}
 	if record.Lifetime != nil {
 		if peer.Lifetime, err = parseLifetime(record.Lifetime); err != nil {
