@@ -80,7 +80,7 @@ func (s *Completion) Done(key string) {
 	}
 }
 
-// Fail counts a handler that has failed for good.
+// Fail counts a handler that has failed for good, or an object that cannot be handled.
 func (s *Completion) Fail() {
 	if s == nil {
 		return

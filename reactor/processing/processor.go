@@ -29,8 +29,8 @@ import (
 // Processor handles the events of the objects of one resource with the handlers of one
 // generation.
 //
-// Each event passes through it once: process (the worker of the object waits, patches and
-// reads), decide (which handlers are called, and with which results), and back.
+// Each event has a cycle, which waits, patches and reads (cycle.go), and calls the handlers
+// that are chosen without it (decision.go).
 //
 // Kopf: kopf._core.reactor.processing (v1.45).
 type Processor struct {
@@ -113,6 +113,8 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	defer c.release() // unless it was released before a sleep
 	if err != nil {
 		p.Log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
+		p.Completion.Fail()
+		p.Completion.Done(it.Meta.Key())
 		return "", false
 	}
 	span := c.Trace(ctx)
