@@ -144,13 +144,8 @@ func (c *Client) GetWith(ctx context.Context, path apipath.Path, hooks Hooks) ([
 	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout, hooks: hooks}, http.MethodGet, string(path), "", nil)
 }
 
-// PatchWith is Patch with hooks.
-func (c *Client) PatchWith(ctx context.Context, path apipath.Path, contentType string, body []byte, hooks Hooks) ([]byte, error) {
-	return c.PatchInto(ctx, path, contentType, body, hooks, nil)
-}
-
-// PatchInto is PatchWith with memory for the answer. The answer is in that memory if it is
-// large enough.
+// PatchInto is Patch with hooks, and with memory for the answer. The answer is in that memory
+// if it is large enough.
 func (c *Client) PatchInto(ctx context.Context, path apipath.Path, contentType string, body []byte, hooks Hooks, into []byte) ([]byte, error) {
 	options := c.options()
 	failed := hooks.Failed

@@ -159,7 +159,7 @@ func TestPausesHoldNothing(t *testing.T) {
 	for range clients.MaxWrites {
 		patches.Go(func() {
 			release := func() { paused <- struct{}{} }
-			if _, err := client.PatchWith(ctx, "/x", clients.MergePatch, []byte(`{}`), clients.Hooks{Pausing: release}); err == nil {
+			if _, err := client.PatchInto(ctx, "/x", clients.MergePatch, []byte(`{}`), clients.Hooks{Pausing: release}, nil); err == nil {
 				t.Error("a patch that was cancelled has no error")
 			}
 		})

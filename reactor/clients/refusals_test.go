@@ -22,11 +22,11 @@ func TestUnpatchedResources(t *testing.T) {
 	client, _ := serve(t, clients.Options{Backoffs: backoffs.Seconds(0.01)}, refused, ok, refused, refused, ok, status(403), status(403), ok)
 	patch := func(path apipath.Path, during int) {
 		t.Helper()
-		_, _ = client.PatchWith(t.Context(), path, clients.MergePatch, []byte(`{}`), clients.Hooks{Pausing: func() {
+		_, _ = client.PatchInto(t.Context(), path, clients.MergePatch, []byte(`{}`), clients.Hooks{Pausing: func() {
 			if n := len(client.Unpatched()); n != during {
 				t.Errorf("%d resources are named before the next attempt, want %d", n, during)
 			}
-		}})
+		}}, nil)
 	}
 	has := func(n int) {
 		t.Helper()

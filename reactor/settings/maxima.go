@@ -47,15 +47,6 @@ func (c ceiling) lower(s, to *Settings) {
 	*c.number(s) = *c.number(to)
 }
 
-// MaximaNames returns the names of the settings that CheckMaxima compares.
-func MaximaNames() []string {
-	names := make([]string, len(ceilings))
-	for i, c := range ceilings {
-		names[i] = c.name
-	}
-	return names
-}
-
 // CheckMaxima compares the settings that can cost the program of several operators time at
 // its exit, memory or goroutines with those of other settings, which are the maxima.
 //

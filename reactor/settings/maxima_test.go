@@ -10,7 +10,8 @@ import (
 // refused, and the value of a guest is lowered. No limit is above every maximum.
 func TestMaximaOfSettings(t *testing.T) {
 	maxima := Default()
-	for _, name := range MaximaNames() {
+	for _, c := range ceilings {
+		name := c.name
 		for value, exceeds := range map[string]bool{"0.001": false, "1": false, "1000000": true, "0": name == "process.ultimate_exiting_timeout" || name == "networking.request_timeout" || name == "watching.chunk_size"} {
 			if name == "watching.chunk_size" && value == "0.001" {
 				continue

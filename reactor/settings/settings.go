@@ -157,8 +157,8 @@ func Default() *Settings {
 		},
 		Persistence: Persistence{
 			Finalizer:          "kopf.zalando.org/KopfFinalizerMarker",
-			Progress:           stores.NewSmartProgress(stores.SmartProgressOptions{}),
-			DiffBase:           stores.NewAnnotationsDiffBase(stores.AnnotationsDiffBaseOptions{}),
+			Progress:           stores.DefaultProgressStorage(),
+			DiffBase:           stores.DefaultDiffBaseStorage(),
 			ConsistencyTimeout: 5 * time.Second,
 		},
 		Execution:  Execution{DefaultBackoff: 60 * time.Second},
