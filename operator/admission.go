@@ -67,7 +67,7 @@ func (t *Tenancy) check(r *registries.Registry) error {
 	return nil
 }
 
-// applied returns a copy of the settings with the options of Admission applied.
+// applied applies the options to the settings, and returns them.
 func (a Admission) applied(s *settings.Settings) (*settings.Settings, error) {
 	if a.Server != nil {
 		if _, err := webhooks.ParseServer(a.Server, false); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/webhooks"
 )
 
@@ -29,6 +30,7 @@ func TestParseServer(t *testing.T) {
 			CAData: []byte("ca"), CAFile: "caf", CADump: "cad", CertFile: "c", KeyFile: "k", Password: "pw", ExtraSANs: []string{"x"},
 			Verify: webhooks.VerifyRequired, VerifyCAFile: "vf", VerifyCAPath: "vp", VerifyCAData: []byte("vd"), FileCheckInterval: 1500 * time.Millisecond,
 		}},
+		{"the longest interval", `{"type":"server","file_check_interval":1e300}`, &webhooks.LocalServer{FileCheckInterval: durations.Century}},
 		{"a secret", `{"type":"server","secret":{"namespace":"ns","name":"n"}}`, &webhooks.LocalServer{Secret: &webhooks.SecretRef{Namespace: "ns", Name: "n"}}},
 		{"k3d", `"k3d"`, &webhooks.LocalServer{Host: "host.k3d.internal"}},
 		{"minikube", `"minikube"`, &webhooks.LocalServer{Host: "host.minikube.internal"}},
