@@ -141,7 +141,7 @@ func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env 
 
 // Close waits for running calls, ends all tasks, and frees the resources of the module. It
 // never frees machine code and memory of a running call. If the context ends first, it
-// returns an error and frees nothing.
+// returns an error, and the instances that still compute, the machine code and the snapshot stay.
 func (m *Module) Close(ctx context.Context) error {
 	for _, in := range m.pool.shut() {
 		if err := in.holdUntil(ctx, nil); err != nil { // without a core, because no code of the guest runs
