@@ -345,7 +345,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		}
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
+	if err != nil || d < 0 || d > math.MaxInt64-days {
 		return 0, errDuration
 	}
 	return days + d, nil

@@ -78,7 +78,7 @@ func TestAliasesAreBounded(t *testing.T) {
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"7d": 7 * 24 * time.Hour, "1d12h": 36 * time.Hour, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2.5": 2500 * time.Millisecond, "0": 0,
-		"-1": -1, "soon": -1, "d": -1, "1d1": -1, "999999999d": -1,
+		"-1": -1, "soon": -1, "d": -1, "1d1": -1, "999999999d": -1, "100000d2000000h": -1,
 	} {
 		got, err := ParseDuration(text)
 		if err != nil {
