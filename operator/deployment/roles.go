@@ -44,7 +44,7 @@ func (r rights) objects(namespace string) []any {
 func merged(rules []rule) []rule {
 	var all []rule
 	for _, r := range rules {
-		slices.Sort(r.verbs)
+		r.verbs = slices.Sorted(slices.Values(r.verbs)) // a copy: rules share verbs with the registrations
 		same := func(m rule) bool {
 			return m.group == r.group && slices.Equal(m.verbs, r.verbs) && slices.Equal(m.names, r.names)
 		}
