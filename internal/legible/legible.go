@@ -30,8 +30,8 @@ func isLegible(r rune) bool {
 	return r == '\t' || unicode.IsGraphic(r) || r == nonJoiner || r == joiner
 }
 
-// Line returns a text on one line. It escapes characters that cannot be shown as in JSON (
-// , \u001b), and invalid UTF-8 as \xff. All other bytes are unchanged, including
+// Line returns a text on one line. It escapes characters that cannot be shown as in JSON
+// (\n, \u001b), and invalid UTF-8 as \xff. All other bytes are unchanged, including
 // backslashes, so a line of JSON stays valid.
 func Line(text string) string {
 	if at := firstOdd(text); at < len(text) {
