@@ -244,6 +244,9 @@ func (o *runOptions) check(log zerolog.Logger) error {
 	if err := o.recording.check(o); err != nil {
 		return err
 	}
+	if err := o.checkSigners(); err != nil {
+		return err
+	}
 	return checkScope(o.clusterwide, o.namespaces, log)
 }
 

@@ -332,15 +332,6 @@ func (o *serveOptions) check(stdout io.Writer) error {
 	return errors.Join(wrong...)
 }
 
-// checkSigners checks the flags about signatures once, instead of for each operator.
-func (o *serveOptions) checkSigners() error {
-	if !o.demanded() {
-		return nil
-	}
-	_, err := o.demands()
-	return err
-}
-
 // source creates the source, and checks that the cluster is prepared.
 func (o *serveOptions) source(ctx context.Context, config *rest.Config, log zerolog.Logger) (source, error) {
 	if o.dir != "" {

@@ -27,12 +27,12 @@ type verificationOptions struct {
 func (o *verificationOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&o.keys, "verification-key", "k", nil, "require a signature by the public key in this `file`, in PEM (repeatable: by each of them)")
 	flags.StringArrayVar(&o.annotations, "verification-annotation", nil, "require signatures with this annotation: `KEY=VALUE` (repeatable)")
-	flags.StringVar(&o.subject, "cert-subject", "", "require a signature with a certificate for this `SUBJECT`: an e-mail address, or a URL")
-	flags.StringVar(&o.issuer, "cert-oidc-issuer", "", "the `URL` of the identity provider of --cert-subject")
-	flags.StringVar(&o.owner, "github-owner", "", "require a signature by a GitHub workflow of this `OWNER`")
-	flags.StringVar(&o.repo, "github-repo", "", "require a signature by a GitHub workflow of this `REPOSITORY` of --github-owner")
+	flags.Var((*demand)(&o.subject), "cert-subject", "require a signature with a certificate for this `SUBJECT`: an e-mail address, or a URL")
+	flags.Var((*demand)(&o.issuer), "cert-oidc-issuer", "the `URL` of the identity provider of --cert-subject")
+	flags.Var((*demand)(&o.owner), "github-owner", "require a signature by a GitHub workflow of this `OWNER`")
+	flags.Var((*demand)(&o.repo), "github-repo", "require a signature by a GitHub workflow of this `REPOSITORY` of --github-owner")
 	flags.StringVar(&o.trust, "sigstore-trust-config", "", "the `file` with the trusted root for certificates (default kopf/trusted_root.json in the configuration directory, or else that of the public Sigstore)")
-	flags.StringVar(&o.config, "verification-config-path", "", "require the signatures that this `file` lists (default kopf/verification.yml in the configuration directory)")
+	flags.Var((*demand)(&o.config), "verification-config-path", "require the signatures that this `file` lists (default kopf/verification.yml in the configuration directory)")
 }
 
 func (o *verificationOptions) addVerifyFlag(flags *pflag.FlagSet) {
@@ -44,9 +44,38 @@ func (o *verificationOptions) named() bool {
 	return len(o.keys) > 0 || o.subject != "" || o.owner != ""
 }
 
-// demanded reports whether modules must be signed.
+// demand is the value of a flag that demands signatures. It is not empty, as a shell variable is
+// that is not set: then nothing would be demanded.
+type demand string
+
+// Set refuses the empty text.
+func (d *demand) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty")
+	}
+	*d = demand(text)
+	return nil
+}
+
+// String returns the value.
+func (d *demand) String() string { return string(*d) }
+
+// Type is that of texts.
+func (*demand) Type() string { return "string" }
+
+// demanded reports whether modules must be signed. It is true for flags, too, that demand
+// signatures only together with others: demands refuses them alone.
 func (o *verificationOptions) demanded() bool {
-	return o.verify || o.named() || o.config != ""
+	return o.verify || o.named() || o.config != "" || o.issuer != "" || o.repo != "" || len(o.annotations) > 0
+}
+
+// checkSigners checks the flags once, before they are used.
+func (o *verificationOptions) checkSigners() error {
+	if !o.demanded() {
+		return nil
+	}
+	_, err := o.demands()
+	return err
 }
 
 // byFlags returns the requirements of the flags. All of them must be fulfilled.
