@@ -76,4 +76,7 @@ func TestIssued(t *testing.T) {
 	if a, b := action(githubIssuer, sub, repo), action(githubIssuer, sub+"x", repo+"/"); a.identity() != b.identity() {
 		t.Errorf("%q, %q: two workflows of a repository are one signer", a.identity(), b.identity())
 	}
+	if action(githubIssuer, sub, repo).to(githubIssuer, &Subject{}) {
+		t.Error("an empty subject means any subject")
+	}
 }

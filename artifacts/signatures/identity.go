@@ -43,7 +43,7 @@ func (i *issued) to(issuer string, subject *Subject) bool {
 	if subject.Equal != "" {
 		return i.subject == subject.Equal
 	}
-	return strings.HasPrefix(i.subject, subject.URLPrefix)
+	return subject.URLPrefix != "" && strings.HasPrefix(i.subject, subject.URLPrefix)
 }
 
 // gitHub returns the owner and the repository of a URL below github.com. They are empty for

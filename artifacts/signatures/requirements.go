@@ -125,7 +125,10 @@ func (a *AnyOf) signers(signers []*Signer) int {
 // Errors: ErrUnverified, with the missing signatures and the fault of each signature; others
 // if certificates cannot be verified.
 func (c *Config) Verify(ctx context.Context, digest string, found []Signature, by CertificateVerifier) ([]*Signer, error) {
-	if len(found) == 0 {
+	switch {
+	case len(c.requirements()) == 0:
+		return nil, fmt.Errorf("%w: the configuration requires no signature", ErrUnverified)
+	case len(found) == 0:
 		return nil, fmt.Errorf("%w: it has no signatures", ErrUnverified)
 	}
 	signers, problems := c.byKeys(ctx, digest, found)

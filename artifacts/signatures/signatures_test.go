@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/crypto/nacl/secretbox"
 	"golang.org/x/crypto/scrypt"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci"
 )
 
 var digest = "sha256:" + strings.Repeat("0a", 32)
@@ -120,6 +122,20 @@ func TestBadSignatures(t *testing.T) {
 }
 
 // Signers are counted, not entries.
+// Without a requirement, or without a place with signatures, nothing is verified.
+func TestNothingVerifiesNothing(t *testing.T) {
+	key, _ := newKey(t)
+	for name, config := range map[string]*Config{"the zero value": {}, "no keys": ByKeys(nil, nil)} {
+		if signers, err := config.Verify(t.Context(), digest, []Signature{signed(t, key, digest, false, nil)}, nil); !errors.Is(err, ErrUnverified) {
+			t.Errorf("%s: %v, error %v", name, signers, err)
+		}
+	}
+	nowhere := &Verifier{Config: ByKeys([]*PublicKey{key.Public()}, nil)}
+	if signers, err := nowhere.Verify(t.Context(), oci.Reference{Registry: "example.com", Repository: "op", Digest: digest}); !errors.Is(err, ErrUnverified) {
+		t.Errorf("without a place: %v, error %v", signers, err)
+	}
+}
+
 func TestAnyOf(t *testing.T) {
 	a, aPEM := newKey(t)
 	b, bPEM := newKey(t)

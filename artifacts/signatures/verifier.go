@@ -25,7 +25,7 @@ type Verifier struct {
 //
 // Errors: ErrUnverified, ErrNoCertificates, or those of the registry and of Certificates.
 func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, error) {
-	var last error
+	last := fmt.Errorf("%s: %w: there is no place to look for its signatures: the registry is not to be asked, and there is no store", r, ErrUnverified)
 	for _, from := range v.Sources {
 		found, err := Collect(ctx, from, r)
 		if err != nil {
