@@ -98,6 +98,7 @@ func TestValuesAreChecked(t *testing.T) {
 		{"kind: \"Pod\": want WasmOperator or ClusterWasmOperator", "Pod", func(*api.Operator) {}},
 		{"apiVersion: \"v1\": want hosting.kopf.dev/v1alpha1", api.Namespaced, func(o *api.Operator) { o.APIVersion = "v1" }},
 		{"spec.module: the field is missing", api.Namespaced, func(o *api.Operator) { o.Spec.Module = "" }},
+		{"spec.verification: there are no keys", api.Namespaced, func(o *api.Operator) { o.Spec.Verification = &api.Verification{} }},
 		{"spec.pullSecrets[0]", api.Namespaced, func(o *api.Operator) { o.Spec.PullSecrets = []string{"a/b"} }},
 		{"spec.onRemoval.finalizers: \"Drop\"", api.Namespaced, func(o *api.Operator) { o.Spec.OnRemoval = &api.OnRemoval{Finalizers: "Drop"} }},
 		{"spec.onRemoval.releaseAfter: the time is for finalizers: ReleaseAfter only", api.Namespaced, func(o *api.Operator) { o.Spec.OnRemoval = &api.OnRemoval{ReleaseAfter: "5m"} }},

@@ -45,6 +45,9 @@ func (s *Spec) check(files bool) error {
 	for i, name := range s.PullSecrets {
 		errs = append(errs, subdomain(fmt.Sprintf("spec.pullSecrets[%d]", i), name))
 	}
+	if s.Verification != nil && len(s.Verification.Keys) == 0 { // a mistyped field must not mean that nothing is verified
+		errs = append(errs, errors.New("spec.verification: there are no keys: name some, or remove the field"))
+	}
 	if s.Scope != nil {
 		for i, pattern := range s.Scope.Namespaces {
 			if pattern == "" {
