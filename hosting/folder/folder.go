@@ -203,19 +203,30 @@ func readFile(dir, name string) ([]hosting.Declaration, error) {
 	return declared, nil
 }
 
-// documents splits a file into its documents that are not empty.
+// documents splits a file into its documents that have more than comments: many files begin with
+// a comment and a separator.
 func documents(text []byte) [][]byte {
 	var all [][]byte
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {
 		document, err := reader.Read()
-		if len(bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(document), []byte("---")))) > 0 {
+		if !isBlank(document) {
 			all = append(all, bytes.Clone(document))
 		}
 		if err != nil { // the end: memory has no other errors
 			return all
 		}
 	}
+}
+
+// isBlank reports whether a document has only comments, empty lines and its separator.
+func isBlank(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && string(line) != "---" {
+			return false
+		}
+	}
+	return true
 }
 
 func declarationOf(dir string, document []byte) (*hosting.Declaration, error) {
@@ -243,6 +254,9 @@ func generation(dir string, spec *api.Spec, document []byte) (int64, error) {
 		info, err := os.Stat(filepath.Join(dir, spec.Module))
 		if err != nil {
 			return 0, fmt.Errorf("spec.module: %w", err)
+		}
+		if info.IsDir() {
+			return 0, fmt.Errorf("spec.module: %q is a folder: name a module or a script in it", spec.Module)
 		}
 		fmt.Fprintf(sum, "%d %d", info.Size(), info.ModTime().UnixNano())
 	}

@@ -36,7 +36,7 @@ const artifact = "oci://ghcr.io/me/op:v1"
 func TestFoldersAreRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "op.wasm", "\x00asm")
-	write(t, dir, "a.yaml", "---\n"+manifest("a", artifact)+"---\n---\n"+manifest("b", "op.wasm"))
+	write(t, dir, "a.yaml", "# The licence.\n\n---\n"+manifest("a", artifact)+"---\n---\n"+manifest("b", "op.wasm")+"--- \r\n  # nothing\r\n")
 	write(t, dir, "c.json", `{"apiVersion": "hosting.kopf.dev/v1alpha1", "kind": "ClusterWasmOperator", "metadata": {"name": "c"}, "spec": {"module": "oci://ghcr.io/me/op:v1", "serviceAccountName": "sa", "serviceAccountNamespace": "ns"}}`)
 	write(t, dir, ".hidden.yaml", "nonsense")
 	write(t, dir, "README.md", "nonsense")
@@ -66,6 +66,7 @@ func TestBadFoldersAreRefused(t *testing.T) {
 		{"a file outside", map[string]string{"a.yaml": manifest("a", "../op.wasm")}, []string{"a.yaml", `spec.module: "../op.wasm": want a file of this folder`}},
 		{"an absolute path", map[string]string{"a.yaml": manifest("a", "/etc/passwd")}, []string{`spec.module: "/etc/passwd"`}},
 		{"a missing file", map[string]string{"a.yaml": manifest("a", "op.wasm")}, []string{"spec.module: ", "op.wasm", "no such file"}},
+		{"a folder as a module", map[string]string{"a.yaml": manifest("a", ".")}, []string{`spec.module: "." is a folder: name a module or a script in it`}},
 		{"two broken files", map[string]string{"a.yaml": "x: [", "b.yaml": "- x"}, []string{"a.yaml", "b.yaml"}},
 	}
 	for _, tt := range tests {
