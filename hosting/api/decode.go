@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -89,10 +90,36 @@ func strict(data []byte, into any) error {
 	}
 	wrong, err := json.UnmarshalStrict(data, into)
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return readable(err)
 	}
 	return errors.Join(wrong...)
 }
+
+// readable returns an error of the decoder without names of types in Go.
+func readable(err error) error {
+	var wrong *stdjson.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	kind, _, _ := strings.Cut(wrong.Value, " ") // without the number itself
+	found, want := jsonTypes[kind], "a whole number"
+	switch wrong.Type.Kind() {
+	case reflect.Map, reflect.Struct:
+		want = "an object"
+	case reflect.Slice:
+		want = "a list"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.String:
+		if want = "a text"; kind == "number" || kind == "bool" {
+			want += ", so put it into quotes"
+		}
+	}
+	return fmt.Errorf("%s: it is %s: want %s", wrong.Field, found, want)
+}
+
+// jsonTypes are the words for what the decoder has found.
+var jsonTypes = map[string]string{"array": "a list", "bool": "true or false", "number": "a number", "object": "an object", "string": "a text"}
 
 // Check checks the values that the schema of the CustomResourceDefinition also checks.
 // Modules that are files are accepted if files is set.
