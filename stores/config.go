@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func NewDiffBase(config json.RawMessage) (DiffBaseStorage, error) {
 func newProgressOf(o *options) ProgressStorage {
 	annotations := func() AnnotationsProgressOptions {
 		return AnnotationsProgressOptions{
-			Prefix:   o.text("prefix"),
+			Prefix:   o.domain("prefix"),
 			TouchKey: o.text("touch_key"),
 			Verbose:  o.flag("verbose", false),
 			NoV1:     !o.flag("v1", true),
@@ -84,7 +85,7 @@ func newDiffBaseOf(o *options) DiffBaseStorage {
 	switch kind := o.text("type"); kind {
 	case "annotations":
 		return NewAnnotationsDiffBase(AnnotationsDiffBaseOptions{
-			Prefix:        o.text("prefix"),
+			Prefix:        o.domain("prefix"),
 			Key:           o.text("key"),
 			IgnoredFields: o.fields("ignored_fields"),
 			NoV1:          !o.flag("v1", true),
@@ -159,6 +160,19 @@ func (o *options) text(key string) string {
 	}
 	return text
 }
+
+// domain returns a text that can stand before the slash in the key of an annotation. The API server
+// refuses other keys, each time an object is handled.
+func (o *options) domain(key string) string {
+	text := o.text(key)
+	if text != "" && !domains.MatchString(text) {
+		o.fail(key, text, `a domain such as "example.com"`)
+	}
+	return text
+}
+
+// domains are those of Kubernetes, which ignores the case in keys of annotations.
+var domains = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*$`)
 
 func (o *options) flag(key string, fallback bool) bool {
 	value, ok := o.take(key)
