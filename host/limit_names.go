@@ -11,11 +11,12 @@ import (
 	"github.com/kopf-wasm/kopf/internal/spelling"
 )
 
-// limit is a limit that can be set by name. Exactly one of its fields is set.
+// limit is a limit that can be set by name. Exactly one of its functions is set.
 type limit struct {
 	name     string
 	count    func(*Options) *int
 	size     func(*Options) *int // in bytes
+	most     int                 // of a size; 0: all sizes are possible
 	duration func(*Options) *time.Duration
 }
 
@@ -27,7 +28,7 @@ var limits = []limit{
 	{name: "SharedTasks", count: func(o *Options) *int { return &o.SharedTasks }},
 	{name: "MaxIdle", count: func(o *Options) *int { return &o.MaxIdle }},
 	{name: "IdleTimeout", duration: func(o *Options) *time.Duration { return &o.IdleTimeout }},
-	{name: "MaxMemory", size: func(o *Options) *int { return &o.MaxMemory }},
+	{name: "MaxMemory", size: func(o *Options) *int { return &o.MaxMemory }, most: mostMemory},
 	{name: "InstanceMemory", size: func(o *Options) *int { return &o.InstanceMemory }},
 	{name: "RetireMemory", size: func(o *Options) *int { return &o.RetireMemory }},
 	{name: "RetireCalls", count: func(o *Options) *int { return &o.RetireCalls }},
@@ -92,12 +93,15 @@ func (l limit) set(o *Options, value string) error {
 		if err != nil {
 			return err
 		}
+		if l.most > 0 && n > l.most {
+			return fmt.Errorf("%q is above %s, which is the most that an instance can have", value, SizeText(l.most))
+		}
 		*l.size(o) = n
 		return nil
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n <= 0 {
-		return fmt.Errorf("%q is not a number above zero", value)
+		return fmt.Errorf("%q is not a whole number above zero", value)
 	}
 	*l.count(o) = n
 	return nil

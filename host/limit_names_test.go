@@ -31,8 +31,9 @@ func TestSetLimitRefuses(t *testing.T) {
 	for _, test := range []struct{ name, value, want string }{
 		{"MaxIdles", "3", "unknown limit MaxIdles: did you mean MaxIdle?"},
 		{"Config", "3", "unknown limit Config"},
-		{"MaxIdle", "0", `limit MaxIdle: "0" is not a number above zero`},
-		{"MaxIdle", "1Ki", "is not a number"},
+		{"MaxMemory", "100Gi", `limit MaxMemory: "100Gi" is above 2Gi, which is the most that an instance can have`},
+		{"MaxIdle", "0", `limit MaxIdle: "0" is not a whole number above zero`},
+		{"MaxIdle", "1Ki", "is not a whole number"},
 		{"MaxMemory", "-1", `limit MaxMemory: "-1" is not a size above zero`},
 		{"MaxMemory", "64MB", "is not a size"},
 		{"MaxMemory", "9007199254740993Gi", "is not a size"},

@@ -13,6 +13,9 @@ import (
 // DefaultMaxFiles is the default of Options.MaxFiles: 64 MiB.
 const DefaultMaxFiles = 64 << 20
 
+// mostMemory is the most memory that an instance can have.
+const mostMemory = 2 << 30
+
 // Options configure how the host runs a module. The zero value is valid: each limit has a
 // default that protects the host.
 type Options struct {
@@ -209,7 +212,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxIdle, min(processors.Number(), 8))
 	setDefault(&o.IdleTimeout, 10*time.Second)
 	setDefault(&o.MaxMemory, 256<<20)
-	o.MaxMemory = min(max(o.MaxMemory, wasmPage), 2<<30)
+	o.MaxMemory = min(max(o.MaxMemory, wasmPage), mostMemory)
 	setDefault(&o.InstanceMemory, math.MaxInt)
 	if o.Memories == nil {
 		o.Memories = NewMemoryPool(o.InstanceMemory)

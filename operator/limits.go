@@ -71,7 +71,7 @@ func (r rate) parse(value string) (int, error) {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n <= 0 {
-		return 0, fmt.Errorf("%q is not a number above zero", value)
+		return 0, fmt.Errorf("%q is not a whole number above zero", value)
 	}
 	return n, nil
 }

@@ -29,9 +29,9 @@ func TestLimitsAreSetByName(t *testing.T) {
 		t.Errorf("got %+v, %+v, %d", o.Limits, o.Calls.Rate, o.Host.MaxInstances)
 	}
 	for limit, want := range map[string]string{
-		"EventRate=0": `limit EventRate: "0" is not a number above zero`, "CallRate=1.5": "not a number", "CallBurst=": "not a number",
+		"EventRate=0": `limit EventRate: "0" is not a whole number above zero`, "CallRate=1.5": "not a whole number", "CallBurst=": "not a whole number",
 		"EgressRate=1MB": `limit EgressRate: "1MB" is not a size above zero, like 500000, 64Mi or 1Gi`, "ComputeRate=30": `limit ComputeRate: "30" is not a duration above zero`,
-		"MaxInstances=x": "not a number", "Events=1": "unknown limit Events: did you mean EventRate?", "TotallyUnknownLimitWord=1": ": it must be one of AnswerMemory, ",
+		"MaxInstances=x": "not a whole number", "Events=1": "unknown limit Events: did you mean EventRate?", "TotallyUnknownLimitWord=1": ": it must be one of AnswerMemory, ",
 	} {
 		name, value, _ := strings.Cut(limit, "=")
 		if err := o.SetLimit(name, value); err == nil || !strings.Contains(err.Error(), want) {

@@ -23,7 +23,7 @@ func TestLimits(t *testing.T) {
 		{"MaxMemory=much", `--limit: limit MaxMemory: "much" is not a size above zero`, exitUsage},
 		{"Memory=64Mi", "--limit: unknown limit Memory: did you mean MaxMemory?", exitUsage},
 		{"max-memory=much", `limit MaxMemory: "much" is not a size above zero`, exitUsage},
-		{"loop-rate=0", `limit LoopRate: "0" is not a number above zero`, exitUsage},
+		{"loop-rate=0", `limit LoopRate: "0" is not a whole number above zero`, exitUsage},
 		{"max-memory=64Mi", "nothing.wasm", exitError},
 		{"MaxMemory=64Mi", "nothing.wasm", exitError}, // the next problem
 	} {
