@@ -43,8 +43,9 @@ type Options struct {
 
 // Client asks one host.
 type Client struct {
-	base string
-	http *http.Client
+	base     string
+	http     *http.Client
+	patience time.Duration // for a whole answer, without streams
 }
 
 // ErrUnreachable says that no host answers.
@@ -76,7 +77,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		}
 	}
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a token is for this host only
-	return &Client{strings.TrimRight(u.String(), "/"), &http.Client{Transport: transport, CheckRedirect: refuse}}, nil
+	return &Client{strings.TrimRight(u.String(), "/"), &http.Client{Transport: transport, CheckRedirect: refuse}, 2 * answering}, nil
 }
 
 // authenticated adds the token of a user, if there is one.
@@ -154,12 +155,18 @@ func pathOf(of *facts.Operator) string {
 
 // read decodes the answer at a path, of at most so many bytes. Fault is what the error says of another answer.
 func (c *Client) read(ctx context.Context, path, fault string, limit int64, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
 	answer, err := c.ask(ctx, http.MethodGet, path)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(answer.Body, limit)).Decode(into); err != nil {
+	err = json.NewDecoder(io.LimitReader(answer.Body, limit)).Decode(into)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		err = errors.New(strings.TrimSpace("unexpected " + wrong.Value + " " + wrong.Field))
+	}
+	if err != nil {
 		return fmt.Errorf("%s: the answer %s: %w", c.base, fault, err)
 	}
 	return nil
@@ -179,7 +186,8 @@ func (c *Client) ask(ctx context.Context, method, path string) (*http.Response, 
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		defer answer.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, facts.MaxText)) // a part is better than nothing
-		return nil, fmt.Errorf("%s: %s: %s", c.base, answer.Status, legible.Line(strings.TrimSpace(string(text))))
+		said := strings.TrimSuffix(answer.Status+": "+legible.Line(strings.TrimSpace(string(text))), ": ")
+		return nil, fmt.Errorf("%s: %s", c.base, said)
 	}
 	return answer, nil
 }
