@@ -13,23 +13,54 @@ import (
 const Unfinished = ".temp"
 
 // Replace writes a file atomically, with the parts one after the other as its content. It does not wait until the disk
-// has the content: after a power cut, the file may be damaged.
+// has the content: after a power cut, the file may be damaged. Of a link, it writes the file that the link names. A pipe
+// or a device gets the content, because nothing may take its place: /dev/null of root must stay.
+//
+// Errors name the file.
 func Replace(path string, mode fs.FileMode, parts ...[]byte) error {
+	err := replace(path, mode, parts)
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		at.Path = path
+	}
+	return err
+}
+
+func replace(path string, mode fs.FileMode, parts [][]byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fill(path, parts)
+	}
+	if named, err := filepath.EvalSymlinks(path); err == nil {
+		path = named
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".*"+Unfinished)
 	if err != nil {
 		return err
 	}
-	for _, part := range parts {
-		if err == nil {
-			_, err = temp.Write(part)
-		}
-	}
+	err = write(temp, parts)
 	err = errors.Join(err, temp.Chmod(mode), temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}
+
+// fill writes into what is no regular file.
+func fill(path string, parts [][]byte) error {
+	into, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(into, parts), into.Close())
+}
+
+func write(into *os.File, parts [][]byte) error {
+	for _, part := range parts {
+		if _, err := into.Write(part); err != nil {
+			return err
+		}
 	}
 	return nil
 }
