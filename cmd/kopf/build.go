@@ -77,6 +77,9 @@ func (o *moduleOptions) build(ctx context.Context, project *toolchains.Project, 
 		return err
 	}
 	if output != "" {
+		if info, err := os.Stat(output); err == nil && !info.Mode().IsRegular() {
+			return usageError{fmt.Errorf("--output %s: it is no regular file: name the file of the module", output)}
+		}
 		if output, err = filepath.Abs(output); err != nil {
 			return err
 		}

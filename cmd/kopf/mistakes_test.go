@@ -45,6 +45,7 @@ func TestMistakes(t *testing.T) {
 		{"build declared", exitUsage, "declared: there is no operator: none of go.mod, Cargo.toml"},
 		{"build .", exitUsage, "name one of them instead of the folder"},
 		{"build missing", exitError, "missing: no such file"},
+		{"build op.py -o declared", exitUsage, "--output declared: it is no regular file: name the file of the module"},
 		{"build a b", exitUsage, `unexpected argument "b"`},
 		{"dev declared", exitUsage, "declared: there is no operator"},
 		{"dev a b", exitUsage, `unexpected argument "b"`},
