@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
@@ -31,6 +32,27 @@ func TestEncodeAsPython(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestLongNumbers: a guest can send an int of 8 MB.
+func TestLongNumbers(t *testing.T) {
+	digits := strings.Repeat("7", 8<<20)
+	began := time.Now()
+	if got := dicts.Encode(json.Number("-" + digits)); string(got) != "-"+digits {
+		t.Errorf("it is encoded in %d bytes", len(got))
+	}
+	if !dicts.Equal(json.Number(digits), json.Number(digits)) || dicts.Equal(json.Number(digits), json.Number(digits[1:]+"8")) || dicts.Equal(json.Number(digits), json.Number("1e308")) {
+		t.Error("equal ints differ, or different numbers are equal")
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it takes %v", took)
+	}
+	if big := json.Number("1" + strings.Repeat("0", 22)); !dicts.Equal(big, json.Number("1e22")) || dicts.Equal(big, json.Number("1e23")) {
+		t.Error("an int is not compared with floats by its value")
+	}
+	if got := string(dicts.Encode([]any{json.Number("x"), json.Number("-99999999999999999999x"), json.Number("")})); got != "[null,null,null]" {
+		t.Errorf("what is no number is %s", got)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // number is a JSON number as Python sees it: an int of any size, or a float. The notation
 // decides which one, not the value.
 type number struct {
-	small   int64    // the int, if it fits
-	large   *big.Int // the int, if it does not
+	small   int64  // the int, if it fits
+	large   string // the digits of the int, with its sign, if it does not
 	float   float64
 	isFloat bool
 }
@@ -49,8 +49,20 @@ func parseNumber(text string) (number, bool) {
 	if small, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return number{small: small}, true
 	}
-	large, ok := new(big.Int).SetString(text, 10)
-	return number{large: large}, ok
+	return largeNumber(text)
+}
+
+// largeNumber returns an int that does not fit into 64 bits. Its digits stay text: equal ints have equal ones, and a conversion
+// takes quadratic time, while a message of a guest has up to 8 MiB.
+func largeNumber(text string) (number, bool) {
+	digits, negative := strings.CutPrefix(text, "-")
+	if digits = strings.TrimLeft(digits, "0"); digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return number{}, false
+	}
+	if negative {
+		digits = "-" + digits
+	}
+	return number{large: digits}, true
 }
 
 func (n number) equal(m number) bool {
@@ -61,23 +73,27 @@ func (n number) equal(m number) bool {
 		return m.equalFloat(n.float)
 	case m.isFloat:
 		return n.equalFloat(m.float)
-	case n.large == nil && m.large == nil:
-		return n.small == m.small
 	default: // large ints never equal small ones
-		return n.large != nil && m.large != nil && n.large.Cmp(m.large) == 0
+		return n.small == m.small && n.large == m.large
 	}
 }
+
+// maxFloatDigits is the length of the longest int that a float can equal: of 309 digits, with its sign.
+const maxFloatDigits = 310
 
 // equalFloat compares an int with a float exactly, without rounding the int.
 func (n number) equalFloat(float float64) bool {
 	if math.IsInf(float, 0) || math.IsNaN(float) {
 		return false
 	}
-	large := n.large
-	if large == nil {
-		large = big.NewInt(n.small)
+	if len(n.large) > maxFloatDigits {
+		return false
 	}
-	return new(big.Float).SetInt(large).Cmp(big.NewFloat(float)) == 0
+	exact := big.NewInt(n.small)
+	if n.large != "" {
+		exact.SetString(n.large, 10)
+	}
+	return new(big.Float).SetInt(exact).Cmp(big.NewFloat(float)) == 0
 }
 
 // append appends the number as Python's json.dumps writes it.
@@ -85,8 +101,8 @@ func (n number) append(out []byte) []byte {
 	switch {
 	case n.isFloat:
 		return appendFloat(out, n.float)
-	case n.large != nil:
-		return n.large.Append(out, 10)
+	case n.large != "":
+		return append(out, n.large...)
 	default:
 		return strconv.AppendInt(out, n.small, 10)
 	}
