@@ -31,10 +31,12 @@ func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 	op.reloading.Lock()
 	defer op.reloading.Unlock()
 	before := op.loaded()
+	op.files.begin()
 	after, err := loadAll(ctx, op.options.source(), op.options.Modules, op.options.Host, before)
 	if err != nil {
 		return false, err
 	}
+	op.files.end()
 	fresh, old := without(after, before), without(before, after)
 	if len(fresh) == 0 {
 		return false, nil

@@ -17,8 +17,9 @@ const looking = 50 * time.Millisecond
 // files remembers the names by which modules were read, and the state of each file at that
 // time.
 type files struct {
-	mu    sync.Mutex // guards names
+	mu    sync.Mutex // guards the fields below
 	names map[string]mark
+	again map[string]bool // names that were read since begin
 }
 
 // noting returns an Opener that records each name before it calls open. A nil open reads
@@ -33,9 +34,28 @@ func (f *files) noting(open Opener) Opener {
 			f.names = map[string]mark{}
 		}
 		f.names[name] = markOf(name)
+		if f.again != nil {
+			f.again[name] = true
+		}
 		f.mu.Unlock()
 		return open(ctx, name)
 	}
+}
+
+// begin says that all modules are read again.
+func (f *files) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.again = map[string]bool{}
+}
+
+// end forgets the names that were not read since begin, such as the module that a manifest has
+// named before: that one may be deleted.
+func (f *files) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.names, func(name string, _ mark) bool { return !f.again[name] })
+	f.again = nil
 }
 
 // mark is the state of a file: a changed mark means a changed file. The zero mark stands for
@@ -90,7 +110,7 @@ func (op *Operator) follow(ctx context.Context) {
 			return
 		}
 		now, complete := op.files.marks()
-		if complete && maps.Equal(now, seen) && !maps.Equal(now, done) {
+		if complete && maps.Equal(now, seen) && !maps.Equal(now, done) && !maps.Equal(now, op.files.read()) { // not read, nor being read
 			last()
 			done, last = now, op.reload(ctx)
 		}
