@@ -15,18 +15,28 @@ import (
 var ErrExitTimeout = errors.New("the operator does not exit")
 
 // unlessStuck starts work, and calls ended with its error. If the work takes too long after the end of
-// the context, unlessStuck calls ended before, and leaves the work running.
+// the context, or after the exit has begun for another reason, unlessStuck calls ended before, and leaves
+// the work running.
 func (op *Operator) unlessStuck(ctx context.Context, work func(ctx context.Context, ended func(error)), ended func(error)) {
 	op.exit = &exit{ended: ended}
-	leave := context.AfterFunc(ctx, func() {
-		if limit := time.Duration(op.exiting.Load()); limit > 0 {
-			op.exit.within(limit, fmt.Errorf("%w: still not done after %v", ErrExitTimeout, limit), false)
-		}
-	})
+	leave := context.AfterFunc(ctx, func() { op.exits(nil) })
 	go work(ctx, func(err error) { // It calls ended, or is left running.
 		leave()
 		op.exit.end(err)
 	})
+}
+
+// exits limits the exit, which begins now, unless it has begun before. The reason is that of an operator that ends by itself.
+func (op *Operator) exits(reason error) {
+	limit := time.Duration(op.exiting.Load())
+	if limit <= 0 {
+		return
+	}
+	err := fmt.Errorf("%w: still not done after %v", ErrExitTimeout, limit)
+	if reason != nil {
+		err = fmt.Errorf("%w; it ends because of: %w", err, reason)
+	}
+	op.exit.within(limit, err, false)
 }
 
 // exit is the end of an operator, which comes once.
@@ -51,11 +61,11 @@ func (e *exit) end(err error) {
 	}
 }
 
-// within ends the operator with an error after some time. A final limit takes the place of another one.
+// within ends the operator with an error after some time, unless it has a limit. A final limit takes the place of another one.
 func (e *exit) within(limit time.Duration, err error, final bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ended == nil || e.final {
+	if e.ended == nil || e.final || e.late != nil && !final {
 		return
 	}
 	if e.late != nil {

@@ -305,11 +305,18 @@ func (op *Operator) afterServing(ctx context.Context, err error) error {
 	if errors.Is(err, errNoLogin) {
 		return err // the operator has nothing to clean up
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) || errors.Is(err, errCompleted) {
-		err = nil
-	}
+	err = op.reasonOf(ctx, err)
+	op.exits(err)
 	err = errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
 	op.leave()
+	return err
+}
+
+// reasonOf returns why the operator ends by itself; nil: it was asked to, or has done all.
+func (op *Operator) reasonOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) || errors.Is(err, errCompleted) {
+		return nil
+	}
 	return err
 }
 
@@ -496,6 +503,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	}
 	inattentive := op.attend(begin, o.AskAgain)
 	context.AfterFunc(ctx, func() { // It calls ended.
+		op.exits(op.reasonOf(ctx, context.Cause(ctx)))
 		inattentive()
 		parts.Wait()
 		objects.Go(func() {

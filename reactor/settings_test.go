@@ -17,9 +17,11 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/processing"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -309,6 +311,39 @@ func TestInactivityBySettings(t *testing.T) {
 func TestExecutorIsRefused(t *testing.T) {
 	if err := settings.Default().Set("execution.executor", json.RawMessage(`{}`)); err == nil {
 		t.Error("there are executors")
+	}
+}
+
+// reluctant is a guest whose cleanup handler waits for an hour.
+type reluctant struct{ watchful }
+
+func (*reluctant) Registration() *abi.Registration {
+	return &abi.Registration{Handlers: []abi.Handler{{Kind: abi.KindCleanup, ID: "cleanup_fn"}}}
+}
+
+func (*reluctant) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
+	return watchfulTask{}, &abi.Step{Step: abi.StepWait, Seconds: new(3600.0)}, nil
+}
+
+// TestExitTimeoutWithoutSignals: it also limits the end of an operator that ends by itself.
+func TestExitTimeoutWithoutSignals(t *testing.T) {
+	lost := errors.New("the server has gone")
+	for name, reason := range map[string]error{"all is done": errCompleted, "an error": lost} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				op, end := oneStream(t, &store{}, &reluctant{}, map[string]string{"process.ultimate_exiting_timeout": "5"})
+				defer end()
+				op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+				op.leave = func() {}
+				began, ended := time.Now(), make(chan error, 1)
+				op.unlessStuck(t.Context(), func(ctx context.Context, ended func(error)) { ended(op.afterServing(ctx, reason)) }, func(err error) { ended <- err })
+				err := <-ended
+				if took := time.Since(began); took != 5*time.Second || !errors.Is(err, ErrExitTimeout) || errors.Is(err, lost) != (reason == lost) {
+					t.Errorf("%v after %v", err, took)
+				}
+				time.Sleep(2 * time.Hour) // the handler ends
+			})
+		})
 	}
 }
 
