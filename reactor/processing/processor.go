@@ -137,8 +137,12 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	if err == nil && version == "" && c.it.ConsistentAt.IsZero() {
 		c.memory.chain = nil // no event follows
 	}
-	if c.memory.judge(ctx, err, c.aside(), p.Settings.Queueing.ErrorDelays) {
-		c.throttled(ctx)
+	if c.memory.judge(ctx, err, c.aside(), p.Settings.Queueing.ErrorDelays) && !c.throttled(ctx) {
+		return version, false // for a newer event of the object, or because the operator exits
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, handling.ErrExiting) {
+		p.Completion.Fail() // maybe no event follows
+		p.Completion.Done(it.Meta.Key())
 	}
 	return version, false
 }

@@ -1,0 +1,50 @@
+package processing
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/completion"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// refusing is an API server that refuses all patches.
+type refusing struct{}
+
+func (refusing) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := `{"kind":"Status","status":"Failure","reason":"Invalid","message":"no","code":422}`
+	return &http.Response{StatusCode: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// TestOnceEndsWithObjectsThatCannotBePatched: no event of such an object follows, so an operator that runs once does
+// not wait for it, and has failed.
+func TestOnceEndsWithObjectsThatCannotBePatched(t *testing.T) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	for name, delays := range map[string]backoffs.Backoffs{"throttled": backoffs.Seconds(0.01), "without delays": {}} {
+		t.Run(name, func(t *testing.T) {
+			registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newProcessor(registry, refusing{})
+			p.Settings.Queueing.ErrorDelays = delays
+			p.Completion = completion.New(true)
+			p.Completion.Expect(dimensions.Key{})
+			p.Completion.Begin()
+			p.Completion.Add("uid")
+			p.Completion.Listed(dimensions.Key{})
+			p.handleOne(t.Context(), queueing.Item{Event: watching.Event{Type: watching.Listed, Object: reactortest.NewObject(0), Meta: watching.Meta{UID: "uid"}}}, queueing.Alone())
+			if settled, handled, failed := p.Completion.State(); !settled || handled != 1 || failed != 1 {
+				t.Errorf("settled: %v, %d objects handled, %d failures; want one failed object", settled, handled, failed)
+			}
+		})
+	}
+}
