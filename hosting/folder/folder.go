@@ -42,7 +42,7 @@ type Source struct {
 	known map[hosting.Key]bool
 	seen  []string // the files that were looked at: the manifests and their modules
 	marks string   // their states then; empty: they are read at the next look
-	last  string   // the problems at the last look
+	last  string   // the problems at the last look; empty: none
 }
 
 // New creates a source.
@@ -72,10 +72,17 @@ func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 // Report does nothing: a folder has no status, and the log tells the same.
 func (*Source) Report(hosting.Key, *api.Status) {}
 
-// note logs problems once.
+// note logs problems once, and their end.
 func (s *Source) note(err error) {
-	text := fmt.Sprint(err)
-	if err != nil && text != s.last {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	switch {
+	case text == s.last:
+	case err == nil:
+		s.log.Info().Msg("The folder can be read again.")
+	default:
 		s.log.Error().Err(err).Msg("The folder has changed, and cannot be read; what was declared before continues.")
 	}
 	s.last = text

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,5 +45,24 @@ func TestFilesThatAppearDuringALook(t *testing.T) {
 		if len(to) != i+1 {
 			t.Fatalf("%d of %d operators are declared", len(to), i+1)
 		}
+	}
+}
+
+// TestTheLogSaysWhenAFolderIsReadAgain: whoever mends a file sees that it was the only problem.
+func TestTheLogSaysWhenAFolderIsReadAgain(t *testing.T) {
+	dir, to := t.TempDir(), declared{}
+	var log strings.Builder
+	s := New(dir, zerolog.New(&log))
+	for _, text := range []string{"nonsense: [", "---\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			s.marks = "" // it reads the folder
+			s.note(s.look(to))
+		}
+	}
+	if strings.Count(log.String(), "cannot be read") != 1 || strings.Count(log.String(), "The folder can be read again.") != 1 {
+		t.Errorf("the log has\n%s", &log)
 	}
 }
