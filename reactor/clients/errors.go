@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func readError(rsp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(rsp.Body, errorLimit))
 	status := metav1.Status{}
 	if json.Unmarshal(body, &status) != nil || status.Kind != "Status" {
-		status = metav1.Status{Message: fmt.Sprintf("%s: %.200s", rsp.Status, body)}
+		status = metav1.Status{Message: fmt.Sprintf("%s: %.200s", rsp.Status, bytes.TrimSpace(body))}
 	}
 	status.Status = metav1.StatusFailure
 	status.Code = int32(rsp.StatusCode)
