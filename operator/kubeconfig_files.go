@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -39,7 +40,8 @@ func readFile(path string) (*clientcmdapi.Config, error) {
 	}
 	raw, err := clientcmd.Load(text)
 	if err != nil {
-		return nil, fmt.Errorf("error loading config file %q: %.1000s", path, err.Error()) // it can show much of the file
+		problem, _, _ := strings.Cut(err.Error(), " into Go ")                         // without types of Go
+		return nil, fmt.Errorf("error loading config file %q: %.1000s", path, problem) // it can show much of the file
 	}
 	for _, item := range raw.AuthInfos {
 		item.LocationOfOrigin = path

@@ -23,6 +23,8 @@ func TestBadKubeconfigs(t *testing.T) {
 		{"no such cluster", head + context + "users: [{name: u, user: {token: t}}]}", `config: the context "x" refers to the cluster "c", which does not exist`},
 		{"no such user", head + cluster + context + "}", `config: the context "x" refers to the user "u", which does not exist`},
 		{"twice the same context", head + "contexts: [{name: x}, {name: x}]}", `duplicate name "x"`},
+		{"a text", "hello", `/config": couldn't get version/kind; json parse error: json: cannot unmarshal string`},
+		{"a number for clusters", "{apiVersion: v1, kind: Config, clusters: 5}", `/config": json: cannot unmarshal number`},
 		{"no plugin", plugin("interactiveMode: Never, command: no-such-plugin"), `the credential plugin: exec: "no-such-plugin": executable file not found in $PATH`},
 		{"no plugin, but a hint", plugin("interactiveMode: Never, command: no-such-plugin, installHint: ask Joe"), "not found in $PATH: ask Joe"},
 		{"a plugin that talks", plugin("interactiveMode: Always, command: sh"), `the credential plugin "sh" needs a terminal`},
@@ -31,7 +33,7 @@ func TestBadKubeconfigs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", filepath.Join(filesIn(t, map[string]string{"config": tt.text}), "config"))
-			if _, err := Kubeconfig(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "no credentials: ") || !strings.Contains(err.Error(), tt.want) {
+			if _, err := Kubeconfig(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "no credentials: ") || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "Go ") {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
