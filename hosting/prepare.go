@@ -157,7 +157,15 @@ func (h *Host) allow(o *operator.Options, d *Declaration) error {
 func Check(o Options, d *Declaration) error {
 	h := New(o)
 	made := h.options.Base
-	return h.allow(&made, d)
+	errs := []error{h.allow(&made, d)}
+	if d.Spec.Grants != nil {
+		for i, text := range d.Spec.Grants.Hosts {
+			if host, err := operator.ParseHost(text); err == nil && checkHost(host) != nil {
+				errs = append(errs, fmt.Errorf("spec.grants.hosts[%d]: %w", i, checkHost(host)))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // place lets an operator serve the namespaces with the labels of the scope, or with names that

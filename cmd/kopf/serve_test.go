@@ -13,7 +13,7 @@ func TestDryRunsOfServe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	const good = "apiVersion: hosting.kopf.dev/v1alpha1\nkind: WasmOperator\nmetadata: {name: good, namespace: b}\nspec: {module: op.wasm, serviceAccountName: c, limits: {MaxMemory: 64Mi}}\n---\n"
-	const bad = "apiVersion: hosting.kopf.dev/v1alpha1\nkind: WasmOperator\nmetadata: {name: bad, namespace: b}\nspec: {module: op.wasm, serviceAccountName: c, limits: {MaxMemory: 100Gi}, settings: {no.such: 1}, verification: {keys: [x]}}"
+	const bad = "apiVersion: hosting.kopf.dev/v1alpha1\nkind: WasmOperator\nmetadata: {name: bad, namespace: b}\nspec: {module: op.wasm, serviceAccountName: c, limits: {MaxMemory: 2Gi}, settings: {no.such: 1}, grants: {hosts: [example.com, 127.0.0.1]}, verification: {keys: [x]}}"
 	const key = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEQrFQVzynTMeg4lUi6hRdwFPm9IjQ\nWi+yvnd64xMp4wmkeiDZKJ49+sFHI5AFLpIi4rwE9+IuWM0G+ENdOCoNYA==\n-----END PUBLIC KEY-----\n"
 	for name, content := range map[string]string{"good.yaml": good, "both.yaml": good + bad, "key.pub": key} {
 		dir := strings.TrimSuffix(name, ".yaml")
@@ -34,7 +34,7 @@ func TestDryRunsOfServe(t *testing.T) {
 		says []string
 	}{
 		{"serve good --dry-run", exitOK, nil},
-		{"serve both --dry-run", exitSigned, []string{"WasmOperator b/bad: spec.limits: limit MaxMemory: 100Gi is above the maximum 256Mi of the host", `spec.settings: unknown setting "no.such"`, file}},
+		{"serve both --dry-run", exitSigned, []string{"WasmOperator b/bad: spec.limits: limit MaxMemory: 2Gi is above the maximum 256Mi of the host", `spec.settings: unknown setting "no.such"`, `spec.grants.hosts[1]: the server "127.0.0.1": hosted operators reach servers by name`, file}},
 		{"serve good --dry-run --limit MaxMemory=1Mi", exitError, []string{"WasmOperator b/good: spec.limits: limit MaxMemory: 64Mi is above the maximum 1Mi of the host"}},
 		{"serve good --dry-run -k key.pub/key.pub", exitSigned, []string{"WasmOperator b/good: " + file}},
 		{"serve good --dry-run -k missing", exitError, []string{"open missing: no such file"}},
