@@ -140,7 +140,7 @@ func TestRetriesEndWithTheContext(t *testing.T) {
 func TestAnswersThatAreNoStatus(t *testing.T) {
 	client, _ := serve(t, clients.Options{}, func(w http.ResponseWriter) { http.Error(w, "a proxy says no", http.StatusConflict) })
 	_, err := client.Patch(t.Context(), "/x", clients.MergePatch, nil)
-	if !apierrors.IsConflict(err) || err.Error() != "409 Conflict: a proxy says no\n" {
+	if !apierrors.IsConflict(err) || err.Error() != "409 Conflict: a proxy says no" {
 		t.Errorf("got %q", err)
 	}
 }
