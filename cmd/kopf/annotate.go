@@ -54,7 +54,7 @@ A script becomes one module with its engine.`,
 			if err != nil {
 				return err
 			}
-			return atomicfile.Replace(output, 0o644, wasm)
+			return atomicfile.Output(output, 0o644, wasm)
 		},
 	}
 	flags := cmd.Flags()

@@ -109,7 +109,7 @@ func (o *moduleOptions) buildScript(ctx context.Context, script, output string, 
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Replace(output, 0o644, module); err != nil {
+	if err := atomicfile.Output(output, 0o644, module); err != nil {
 		return err
 	}
 	return o.checkBuilt(ctx, output, config, stdout, stderr)

@@ -38,7 +38,7 @@ It is optional: kopf run pulls modules, too.`,
 				finder.Warn(err.Error() + "; without it, the artifact cannot be verified or saved offline")
 			}
 			if output != "" {
-				if err := atomicfile.Replace(output, 0o644, found.Module); err != nil {
+				if err := atomicfile.Output(output, 0o644, found.Module); err != nil {
 					return err
 				}
 			}

@@ -42,7 +42,7 @@ tar of an OCI image layout, for machines without a registry. It pulls artifacts 
 			if err := finder.Save(cmd.Context(), &archive, refs); err != nil {
 				return err
 			}
-			return atomicfile.Replace(output, 0o644, archive.Bytes())
+			return atomicfile.Output(output, 0o644, archive.Bytes())
 		},
 	}
 	o.addFlags(cmd.Flags())

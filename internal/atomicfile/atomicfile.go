@@ -13,12 +13,28 @@ import (
 const Unfinished = ".temp"
 
 // Replace writes a file atomically, with the parts one after the other as its content. It does not wait until the disk
-// has the content: after a power cut, the file may be damaged. Of a link, it writes the file that the link names. A pipe
-// or a device gets the content, because nothing may take its place: /dev/null of root must stay.
+// has the content: after a power cut, the file may be damaged. It replaces a link.
 //
 // Errors name the file.
 func Replace(path string, mode fs.FileMode, parts ...[]byte) error {
-	err := replace(path, mode, parts)
+	return naming(path, replace(path, mode, parts))
+}
+
+// Output is Replace for a path that a user has chosen. Of a link, it writes the file that the link names. A pipe or a
+// device gets the content, because nothing may take its place: /dev/null of root must stay.
+func Output(path string, mode fs.FileMode, parts ...[]byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return naming(path, fill(path, parts))
+	}
+	named, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		named = path // there is nothing yet
+	}
+	return naming(path, replace(named, mode, parts))
+}
+
+// naming lets an error name the file, in place of a temporary one.
+func naming(path string, err error) error {
 	if at := (*fs.PathError)(nil); errors.As(err, &at) {
 		at.Path = path
 	}
@@ -26,12 +42,6 @@ func Replace(path string, mode fs.FileMode, parts ...[]byte) error {
 }
 
 func replace(path string, mode fs.FileMode, parts [][]byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fill(path, parts)
-	}
-	if named, err := filepath.EvalSymlinks(path); err == nil {
-		path = named
-	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".*"+Unfinished)
 	if err != nil {
 		return err

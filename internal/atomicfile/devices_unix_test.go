@@ -3,6 +3,7 @@
 package atomicfile_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,8 +14,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/atomicfile"
 )
 
-// TestReplaceKeepsPipesAndDevices: /dev/null stays a device, also for root. A pipe gets the content.
-func TestReplaceKeepsPipesAndDevices(t *testing.T) {
+// TestOutputKeepsPipesAndDevices: /dev/null stays a device, also for root. A pipe gets the content.
+func TestOutputKeepsPipesAndDevices(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
@@ -29,7 +30,7 @@ func TestReplaceKeepsPipesAndDevices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := atomicfile.Replace(path, 0o600, []byte("con"), []byte("tent")); err != nil {
+		if err := atomicfile.Output(path, 0o600, []byte("con"), []byte("tent")); err != nil {
 			t.Error(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Type() != fs.ModeNamedPipe {
@@ -43,8 +44,8 @@ func TestReplaceKeepsPipesAndDevices(t *testing.T) {
 	}
 }
 
-// TestReplaceWritesWhatALinkNames: the link stays.
-func TestReplaceWritesWhatALinkNames(t *testing.T) {
+// TestOutputWritesWhatALinkNames: the link stays.
+func TestOutputWritesWhatALinkNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -54,7 +55,7 @@ func TestReplaceWritesWhatALinkNames(t *testing.T) {
 	if err := os.Symlink("file", link); err != nil {
 		t.Fatal(err)
 	}
-	if err := atomicfile.Replace(link, 0o600, []byte("new")); err != nil {
+	if err := atomicfile.Output(link, 0o600, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != "new" {
@@ -70,8 +71,21 @@ func TestErrorsOfReplaceNameTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for path, says := range map[string]string{dir: dir + ": is a directory", filepath.Join(dir, "absent", "file"): "file: no such file or directory"} {
-		if err := atomicfile.Replace(path, 0o600, nil); err == nil || !strings.HasSuffix(err.Error(), says) || strings.Contains(err.Error(), atomicfile.Unfinished) {
+		if err := atomicfile.Output(path, 0o600, nil); err == nil || !strings.HasSuffix(err.Error(), says) || strings.Contains(err.Error(), atomicfile.Unfinished) {
 			t.Errorf("got %v, want %q", err, says)
 		}
+	}
+}
+
+// TestReplaceReplacesLinks: a cache never writes into the file that a link in it names.
+func TestReplaceReplacesLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link, other := filepath.Join(dir, "link"), filepath.Join(dir, "other")
+	if err := errors.Join(os.WriteFile(other, []byte("other"), 0o600), os.Symlink("other", link), atomicfile.Replace(link, 0o600, []byte("new"))); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "other" {
+		t.Errorf("the other file has %q (%v)", text, err)
 	}
 }
