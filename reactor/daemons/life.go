@@ -110,10 +110,11 @@ func (b *life) end() {
 	b.memory.ended(b.daemon, failed)
 	close(b.done) // before the reason, which ends the wait of a worker that then asks whether the daemon has ended
 	b.stopper.Set(abi.StopDone)
-	switch { // the worker checks whether the daemon has ended
-	case asked && b.patched: // the event of the patch does that, too, unless it came before the end
+	deleted := b.stopper.Bits()&abi.StopResourceDeleted != 0
+	switch { // the worker checks whether the daemon has ended: only the deletion of the object waits for that
+	case deleted && b.patched: // the event of the patch does that, too, unless it came before the end
 		time.AfterFunc(patchNotice, b.nudge)
-	case asked:
+	case deleted:
 		b.nudge()
 	}
 	b.kill() // releases the context

@@ -66,17 +66,21 @@ func TestPanicsEndOneDaemon(t *testing.T) {
 }
 
 // The worker of an object that is deleted learns that a stopped daemon has ended, also if the event of the daemon's last
-// patch came before the end. A daemon that ends by itself wakes it by its patch alone.
+// patch came before the end. Nothing else waits for the end: a woken worker would only touch the object, even in a pause.
 func TestStoppedDaemonWakesTheWorker(t *testing.T) {
 	for _, tt := range []struct {
-		name             string
-		stopped, patched bool
-		want             time.Duration // until the worker is woken; negative: never
+		name    string
+		stopped int
+		patched bool
+		want    time.Duration // until the worker is woken; negative: never
 	}{
-		{"stopped", true, false, 0},
-		{"stopped, with a last patch", true, true, patchNotice},
-		{"by itself", false, false, -1},
-		{"by itself, with a last patch", false, true, -1},
+		{"deleted", abi.StopResourceDeleted, false, 0},
+		{"deleted, with a last patch", abi.StopResourceDeleted, true, patchNotice},
+		{"filters", abi.StopFiltersMismatch, false, -1},
+		{"filters, with a last patch", abi.StopFiltersMismatch, true, -1},
+		{"a pause", abi.StopOperatorPausing, false, -1},
+		{"by itself", 0, false, -1},
+		{"by itself, with a last patch", 0, true, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -84,8 +88,8 @@ func TestStoppedDaemonWakesTheWorker(t *testing.T) {
 				b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},"kind":"daemon"}`)
 				ended, woken := time.Now(), time.Duration(-1)
 				b.nudge, b.patched = func() { woken = time.Since(ended) }, tt.patched
-				if tt.stopped {
-					b.stopper.Set(abi.StopDaemonSignalled)
+				if tt.stopped != 0 {
+					b.stopper.Set(tt.stopped)
 				}
 				b.end()
 				time.Sleep(time.Hour)
