@@ -275,8 +275,12 @@ type Indices struct {
 
 // New makes empty indices whose memory counts in the account.
 func New(ids []string, account *accounts.Account) *Indices {
-	indices := &Indices{byID: map[string]*Index{}, names: ids}
+	indices := &Indices{byID: map[string]*Index{}}
 	for _, id := range ids {
+		if indices.byID[id] != nil { // an index of several resources
+			continue
+		}
+		indices.names = append(indices.names, id)
 		index := &Index{}
 		index.held = accounts.NewLease(account, accounts.Indices, index)
 		indices.byID[id] = index

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,5 +184,12 @@ func TestLargeAnswers(t *testing.T) {
 	x.Discard("0")
 	if values, err := x.Look(OpValues, []byte(`"k"`)); err != nil || len(values) < 63<<20 {
 		t.Errorf("63 MiB of values: %d, %v", len(values), err)
+	}
+}
+
+// One index of several resources has one name. Scripts in JavaScript define a property for each name.
+func TestIndexOfSeveralResourcesHasOneName(t *testing.T) {
+	if got, want := New([]string{"b", "a", "b"}, accounts.New(accounts.Limits{})).Names(), []string{"b", "a"}; !slices.Equal(got, want) {
+		t.Errorf("the names are %q, want %q", got, want)
 	}
 }
