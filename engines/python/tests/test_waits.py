@@ -123,6 +123,10 @@ class Children(unittest.TestCase):
         self.assertEqual(self.children(op, step), ["A", "B"])
         self.assertEqual(op.resume(), {"step": "done", "result": 2})
 
+    def test_children_after_execute_are_forgotten(self):
+        op = operator("await kopf.execute()\n" + self.SCRIPT + "return 1")
+        self.assertEqual(op.start(0, BODY), {"step": "done", "result": 1})
+
     def test_unfinished_children_end_the_handler(self):
         op = operator("async def x(**_): pass\nawait kopf.execute(fns={'a': x})")
         op.start(0, BODY)

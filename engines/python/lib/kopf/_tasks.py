@@ -166,7 +166,7 @@ class Task:
             step |= _indices.result(self.number, result, self.header["id"]) if self.kind == "index" else self._result(result)
         except Exception as error:
             return self._failed(error)
-        if self.declared:
+        if self.declared and not self.executed:  # the reference forgets those that were declared later
             step["children"] = self.offer(self.declared)
         return step
 
