@@ -158,7 +158,7 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 		next, err = c.decide(ctx, clean)
 		for err == nil && c.it.Type != watching.Deleted {
 			var done applied
-			done, err = c.apply(ctx, next)
+			done, err = c.apply(ctx, next, clean)
 			version = done.Version
 			c.memory.leave(done.Remaining)
 			if clean || err != nil || done.Gone || done.Version != "" || len(done.Remaining) > 0 {
@@ -216,9 +216,9 @@ type applied struct {
 // apply patches the object if there is something to patch. Otherwise it sleeps until the
 // next handler is due, or until an event arrives. After a full sleep it touches the
 // object, to get an event.
-func (c *cycle) apply(ctx context.Context, next plan) (applied, error) {
+func (c *cycle) apply(ctx context.Context, next plan, clean bool) (applied, error) {
 	c.starts.Start()
-	done, err := c.patchOrSleep(ctx, next.delays)
+	done, err := c.patchOrSleep(ctx, next.delays, clean)
 	if done.idle && next.matched {
 		c.aside().Debug("Handling cycle is finished, waiting for new changes.")
 	}
@@ -229,10 +229,11 @@ func (c *cycle) apply(ctx context.Context, next plan) (applied, error) {
 	return done, err
 }
 
-// patchOrSleep patches the object, or sleeps for the shortest delay.
+// patchOrSleep patches the object, or sleeps for the shortest delay. It sleeps also after a patch without effect, because no event
+// follows; in Kopf, the delayed handlers are then forgotten. If the patch has what an earlier cycle has left over, the caller continues.
 //
 // Kopf: kopf._core.actions.application (v1.45).
-func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration) (applied, error) {
+func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration, clean bool) (applied, error) {
 	patched := !c.Patch.Empty()
 	if patched {
 		if err := c.p.Settings.Persistence.Progress.Touch(c.Body, &c.Patch.Merge, nil); err != nil {
@@ -246,7 +247,7 @@ func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration) (appli
 		return applied{done, !patched}, err
 	}
 	delay := slices.Min(delays)
-	if patched {
+	if patched && (!clean || done.Version != "" || done.Gone || len(done.Remaining) > 0) {
 		if delay > 0 {
 			c.aside().Debug(fmt.Sprintf("Sleeping was skipped because of the patch, %v seconds left.", delay.Seconds()))
 		}

@@ -1,0 +1,95 @@
+package processing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// declared is a scripted guest with a registration.
+type declared struct {
+	*reactortest.Scripted
+	handlers []abi.Handler
+}
+
+func (g declared) Registration() *abi.Registration { return &abi.Registration{Handlers: g.handlers} }
+
+// exact is a cluster of one object. As in an API server, a patch that changes nothing makes neither a version nor an event.
+type exact struct {
+	reactortest.MemoryServer
+	changed func()
+}
+
+func (s *exact) RoundTrip(r *http.Request) (*http.Response, error) {
+	before, version := s.Object, s.Version
+	answer, err := s.MemoryServer.RoundTrip(r)
+	if string(anonymous(before)) != string(anonymous(s.Object)) {
+		s.changed()
+		return answer, err
+	}
+	s.Object, s.Version = before, version
+	return reactortest.Replying(func(*http.Request) (int, string) { return http.StatusOK, string(before) }).RoundTrip(r)
+}
+
+// anonymous returns an object without its version.
+func anonymous(object []byte) []byte {
+	var body dicts.Object
+	_ = json.Unmarshal(object, &body) // it is valid
+	delete(body["metadata"].(map[string]any), "resourceVersion")
+	return dicts.Encode(body)
+}
+
+// TestPatchesWithoutEffectKeepDelays: no event follows a patch that changes nothing, so the cycle waits for the next attempt itself.
+func TestPatchesWithoutEffectKeepDelays(t *testing.T) {
+	const usual = `{"step":"done","patch":{"status":{"x":1}}}`
+	for _, tt := range []struct{ name, step string }{
+		{"the same fields", usual},
+		{"a function that changes nothing", `{"step":"done","patch":{"status":{"x":1}},"transforms":1}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+				guest := &reactortest.Scripted{Edits: func(dicts.Object) {}, Scripts: map[string][]string{
+					"raw": {tt.step}, "fn": {`{"step":"done","error":{"kind":"temporary","message":"later","delay":60}}`},
+				}}
+				registry, err := registries.New(declared{guest, []abi.Handler{{Kind: abi.KindEvent, ID: "raw", Resource: &resource}, {Kind: abi.KindCreate, ID: "fn", Resource: &resource}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				server := &exact{}
+				server.Object = reactortest.NewObject(0)
+				p := newProcessor(registry, server)
+				qs := queueing.Of(p.Settings)
+				qs.All(true)
+				qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string { return p.handleOne(ctx, it, q) }
+				ctx, cancel := context.WithCancel(t.Context())
+				server.changed = func() {
+					qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Modified, Object: server.Object, Meta: watching.Meta{UID: "uid", ResourceVersion: fmt.Sprint(server.Version)}}})
+				}
+				server.changed()
+				time.Sleep(150 * time.Second)
+				calls := 0
+				for _, inv := range guest.Invocations {
+					if inv.ID == "fn" {
+						calls++
+					}
+				}
+				if calls != 3 {
+					t.Errorf("%d attempts in 2.5 minutes, want 3", calls)
+				}
+				qs.Drain(cancel, 0)
+			})
+		})
+	}
+}
