@@ -275,7 +275,7 @@ func (o *Observer) ObserveNamespaces(ctx context.Context, ended func(error)) {
 		idle(ctx, ended)
 		return
 	}
-	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]bool{}}
+	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]string{}}
 	stream, err := o.stream(&Namespaces)
 	if err != nil {
 		ended(err)
@@ -392,8 +392,8 @@ func (s *changeSink) ended() bool {
 // namespaceSink keeps the set of namespaces that match the patterns.
 type namespaceSink struct {
 	observer *Observer
-	ctx      context.Context // the observer's context, because sinks get none
-	names    map[string]bool
+	ctx      context.Context   // the observer's context, because sinks get none
+	names    map[string]string // their keys by name: see watching.Meta
 	listed   bool
 }
 
@@ -407,7 +407,7 @@ func (s *namespaceSink) Listed() {
 		return
 	}
 	for _, name := range s.observer.Namespaces.Exact() {
-		if !s.names[name] {
+		if _, exists := s.names[name]; !exists {
 			s.observer.Log.Warn().Msg(fmt.Sprintf("There is no namespace %s: it is served as soon as it is created.", name))
 		}
 	}
@@ -418,17 +418,20 @@ func (s *namespaceSink) serve() {
 }
 
 // Event follows one namespace. A namespace that is being deleted stays until it is gone:
-// its objects may wait for their finalizers.
+// its objects may wait for their finalizers. A deletion that the watch has missed may come
+// after the creation of another namespace with the same name.
 func (s *namespaceSink) Event(event watching.Event) {
-	name := event.Meta.Name
-	served := s.names[name]
+	name, key := event.Meta.Name, event.Meta.Key()
+	present, served := s.names[name]
 	switch {
 	case event.Type == watching.Deleted:
-		delete(s.names, name)
+		if present == key {
+			delete(s.names, name)
+		}
 	case s.observer.Namespaces.Match(name) && !isTerminated(event.Object):
-		s.names[name] = true
+		s.names[name] = key
 	}
-	if s.listed && served != s.names[name] {
+	if _, serves := s.names[name]; s.listed && served != serves {
 		s.serve()
 	}
 }

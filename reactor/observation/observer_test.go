@@ -71,11 +71,32 @@ func TestChangesAreFollowed(t *testing.T) {
 func TestMissingNamespacesAreNamedOnce(t *testing.T) {
 	var log strings.Builder
 	o := &Observer{Namespaces: selectors.ParseNamespaces([]string{"there", "wrong", "team-*"}), Orchestrator: newTestOrchestrator(&streams{}), Log: zerolog.New(&log)}
-	sink := &namespaceSink{observer: o, ctx: t.Context(), names: map[string]bool{}}
+	sink := &namespaceSink{observer: o, ctx: t.Context(), names: map[string]string{}}
 	sink.Event(watching.Event{Type: watching.Listed, Meta: watching.Meta{Name: "there"}, Object: []byte("{}")})
 	sink.Listed()
 	sink.Listed() // after the connection broke
 	if got := log.String(); strings.Count(got, "There is no namespace") != 1 || !strings.Contains(got, "There is no namespace wrong: it is served as soon as it is created.") {
 		t.Errorf("it logged %s", got)
+	}
+}
+
+// TestNamespacesThatAreMadeAgain: the next listing has the new namespace, and then the stream reports that the old one is gone.
+func TestNamespacesThatAreMadeAgain(t *testing.T) {
+	orchestrator := newTestOrchestrator(&streams{})
+	o := &Observer{Namespaces: selectors.ParseNamespaces([]string{"team-*"}), Orchestrator: orchestrator, Log: zerolog.Nop()}
+	sink := &namespaceSink{observer: o, ctx: t.Context(), names: map[string]string{}}
+	event := func(kind, uid string) {
+		sink.Event(watching.Event{Type: kind, Meta: watching.Meta{Name: "team-a", UID: uid}, Object: []byte("{}")})
+	}
+	event(watching.Listed, "old")
+	sink.Listed()
+	event(watching.Listed, "new")
+	event(watching.Deleted, "old")
+	sink.Listed()
+	if got := orchestrator.Namespaces; len(got) != 1 {
+		t.Errorf("the namespaces are %v", got)
+	}
+	if event(watching.Deleted, "new"); len(orchestrator.Namespaces) > 0 {
+		t.Errorf("the namespaces are %v", orchestrator.Namespaces)
 	}
 }
