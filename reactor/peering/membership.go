@@ -84,7 +84,7 @@ type Membership struct {
 	sharded  bool // operators with the same priority share the objects, and do not pause for each other
 
 	objects chan peeringState // the newest state; capacity 1
-	known   bool              // whether the object exists; only the stream uses it
+	known   string            // the key of the object: see watching.Meta; empty: it does not exist; only the stream uses it
 }
 
 // peeringState is the known state of a peering object.
@@ -169,13 +169,16 @@ func foundOrNot(found bool) string {
 
 // Event stores the newest state of the operator's peering object, and ignores other
 // objects. A deletion that the watch has missed has no state; the last known state then
-// counts.
+// counts. It may come after the creation of another object with the same name.
 func (m *Membership) Event(event watching.Event) {
-	if event.Meta.Name != m.name {
+	key, gone := event.Meta.Key(), event.Type == watching.Deleted
+	if event.Meta.Name != m.name || gone && m.known != "" && m.known != key {
 		return
 	}
-	m.known = event.Type != watching.Deleted
-	next := peeringState{event.Object, !m.known}
+	if m.known = key; gone {
+		m.known = ""
+	}
+	next := peeringState{event.Object, gone}
 	if all, _ := peers.ParseObject(event.Object, time.Now()); next.gone && len(all) == 0 {
 		next.object = nil
 	}
@@ -191,7 +194,7 @@ func (m *Membership) Event(event watching.Event) {
 
 // Listed logs what an operator with mandatory peering waits for.
 func (m *Membership) Listed() {
-	if !m.known && m.settings.Mandatory {
+	if m.known == "" && m.settings.Mandatory {
 		m.log.Warn().Msg(fmt.Sprintf("The peering object %s is absent %s. Waiting for it.", loggers.Quote(m.name), loggers.Scope(m.namespace)))
 	}
 }

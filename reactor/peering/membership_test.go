@@ -380,3 +380,17 @@ func TestLifetimeBySettings(t *testing.T) {
 		}
 	})
 }
+
+// TestPeeringObjectsThatAreMadeAgain: the next listing has the new object, and then the stream reports that the old one is gone.
+func TestPeeringObjectsThatAreMadeAgain(t *testing.T) {
+	m := &Membership{notice: notice{name: "default"}, objects: make(chan peeringState, 1)}
+	for _, event := range []watching.Event{
+		{Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "old"}}, {Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "new"}},
+		{Type: watching.Deleted, Meta: watching.Meta{Name: "default", UID: "old"}},
+	} {
+		m.Event(event)
+	}
+	if next := <-m.objects; next.gone || m.known == "" {
+		t.Errorf("it is taken for deleted")
+	}
+}
