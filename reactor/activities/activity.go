@@ -70,7 +70,7 @@ func (a *Activity) run(ctx context.Context, wait func(progression.State) error) 
 	state := progression.State{}.WithHandlers(registries.IDs(handlers), time.Now())
 	merged := &Result{Results: map[string]any{}}
 	for !state.Done() {
-		outcomes, err := x.Run(ctx, handlers, c, state)
+		outcomes, err := attempt(ctx, x, handlers, c, state)
 		if err != nil {
 			return nil, err
 		}
@@ -90,6 +90,16 @@ func (a *Activity) run(ctx context.Context, wait func(progression.State) error) 
 		}
 	}
 	return merged, a.failures(state)
+}
+
+// attempt calls the handlers that are due. Nothing applies a patch of them, so what they have returned and what their tasks keep is
+// given back at once.
+func attempt(ctx context.Context, x *handling.Execution, handlers []*registries.Handler, c *handling.Cause, state progression.State) (map[string]*handling.Outcome, error) {
+	defer func() {
+		c.Patch.Release(context.WithoutCancel(ctx), 0)
+		c.Patch = patching.New(nil)
+	}()
+	return x.Run(ctx, handlers, c, state)
 }
 
 // cause makes the cause with which the handlers of the activity are called. Only

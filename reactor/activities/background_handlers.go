@@ -90,7 +90,7 @@ func (w *work) run(ctx context.Context) {
 	title, stopper := w.handler.Title(), w.cause.Stopper()
 	state := progression.State{}.WithHandlers([]string{w.handler.ID}, time.Now())
 	for !stopper.IsSet() && !state.Done() {
-		outcomes, err := w.x.Run(ctx, []*registries.Handler{w.handler}, w.cause, state)
+		outcomes, err := attempt(ctx, w.x, []*registries.Handler{w.handler}, w.cause, state)
 		if errors.Is(err, abi.ErrInstanceLost) {
 			w.cause.Log.Debug(title + " has lost its instance, and is started again.")
 			continue

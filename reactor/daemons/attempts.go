@@ -133,6 +133,7 @@ func (b *life) take(ctx context.Context, c *handling.Cause, done handling.Outcom
 // changes for the next attempt. It logs failed requests; they do not end the daemon.
 func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 	if b.patched = false; c.Patch.Empty() {
+		c.Patch.Release(ctx, 0) // the memory of errors and results
 		return nil
 	}
 	var done patching.Written
@@ -149,9 +150,7 @@ func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 	if err != nil {
 		b.log.Error(fmt.Sprintf("The patch of %s could not be applied: %v", b.handler.Title(), err))
 	}
-	if len(done.Remaining) == 0 {
-		c.Patch.Release(context.WithoutCancel(ctx), 0)
-	}
+	c.Patch.Release(context.WithoutCancel(ctx), len(done.Remaining))
 	b.remaining = done.Remaining
 	return nil
 }

@@ -2,12 +2,14 @@ package daemons
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
@@ -73,4 +75,22 @@ func TestEndReleasesWhatRemains(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFailedAttemptsKeepNoMemory: an error counts until the next attempt at most.
+func TestFailedAttemptsKeepNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, &reactortest.Scripted{
+			Attempts: []string{`{"step":"done","error":{"kind":"temporary","message":"` + strings.Repeat("x", 1000) + `","delay":100}}`},
+		}, string(reactortest.NewObject(1)))
+		s.cause.Services.Account = accounts.New(accounts.Limits{})
+		b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},"kind":"timer","interval":100}`)
+		b.start(t.Context())
+		synctest.Wait()
+		if held := reactortest.Held(s.cause.Account, accounts.Patches); held != 0 || len(s.guest.Times) != 1 {
+			t.Errorf("%d bytes are held after %d attempts", held, len(s.guest.Times))
+		}
+		b.stopper.Set(abi.StopResourceDeleted)
+		<-b.done
+	})
 }

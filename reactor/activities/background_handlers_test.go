@@ -1,0 +1,58 @@
+package activities
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// TestAttemptsKeepNothing: what an attempt has returned is given back before the next one, or a handler that is retried for days has
+// taken all the memory of its operator; and so is its task.
+func TestAttemptsKeepNothing(t *testing.T) {
+	const attempts = 20
+	failure := fmt.Sprintf(`{"step":"done","transforms":1,"error":{"kind":"temporary","message":"%s","delay":1}}`, strings.Repeat("x", 1000))
+	for _, kind := range []abi.Kind{abi.KindBackground, abi.KindStartup} {
+		t.Run(string(kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guest, account := &reactortest.Scripted{}, accounts.New(accounts.Limits{PatchMemory: 5000})
+				for range attempts - 1 {
+					guest.Attempts = append(guest.Attempts, failure)
+				}
+				h := reactortest.HandlerOf(t, guest, fmt.Sprintf(`{"kind":%q,"id":"fn"}`, kind))
+				e, err := generations.New(0, &registries.Registry{}, handling.Services{Account: account}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := &Activity{Kind: kind, Handlers: []*registries.Handler{h}, Settings: settings.Default(), Services: e.Services, Log: zerolog.Nop()}
+				if kind == abi.KindBackground {
+					background := &Background{}
+					if err := background.Start(t.Context(), a, e, nil); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Hour)
+					background.Stop()
+				} else if _, err := a.Run(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if n := len(guest.Times); n != attempts || guest.Alive > 0 {
+					t.Errorf("%d attempts, %d tasks are alive", n, guest.Alive)
+				}
+				if took := guest.Times[len(guest.Times)-1].Sub(guest.Times[0]); took != (attempts-1)*time.Second {
+					t.Errorf("the attempts took %v: memory was refused", took)
+				}
+			})
+		})
+	}
+}
