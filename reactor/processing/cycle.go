@@ -148,6 +148,7 @@ func (c *cycle) run(ctx context.Context) (version string, err error) {
 func (c *cycle) handle(ctx context.Context) (version string, err error) {
 	earlier := c.memory.remaining()
 	c.memory.leave(nil)
+	defer func() { c.Patch.Release(context.WithoutCancel(ctx), len(c.memory.remaining())) }() // after a panic, too
 	if len(c.p.Handlers.Spawning) > 0 {
 		c.starts = &daemons.Starts{}
 		defer c.starts.Free()
@@ -172,7 +173,6 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 	if err != nil && ctx.Err() == nil && c.it.Type != watching.Deleted && !errors.Is(err, patching.ErrTransformation) {
 		c.memory.leave(earlier)
 	}
-	c.Patch.Release(context.WithoutCancel(ctx), len(c.memory.remaining()))
 	return version, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
@@ -47,5 +48,21 @@ func TestPanicsConcernOneObject(t *testing.T) {
 	}
 	if held := reactortest.Held(account, accounts.Pending); held != 0 {
 		t.Errorf("%d bytes are held afterwards", held)
+	}
+}
+
+// TestPanicsReleaseTasks: what was left over for the cycle is not applied any more, so its task gives back its instance.
+func TestPanicsReleaseTasks(t *testing.T) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := registries.New(broken{reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindEvent, ID: "fn", Resource: &resource}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, guest := newProcessor(registry, nil), &reactortest.Scripted{Alive: 1}
+	p.Settings.Queueing.ErrorDelays.List = nil
+	p.Memories.recall("uid", false).leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}}})
+	p.handleOne(t.Context(), queueing.Item{Event: watching.Event{Type: watching.Modified, Object: reactortest.NewObject(0), Meta: watching.Meta{UID: "uid"}}}, queueing.Alone())
+	if guest.Alive != 0 {
+		t.Error("the task is not released")
 	}
 }
