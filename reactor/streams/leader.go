@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/kopf-wasm/kopf/reactor/handling"
-	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/registries"
@@ -58,8 +57,8 @@ func (o *Host) guard() patching.Guard {
 
 // standBy keeps the indices of this replica complete until it is the leader. A leader lists all objects again: what this
 // replica has seen before may be older than the patches of its predecessor. It calls led then, or when the context has ended, maybe
-// after it has returned.
-func (s *Stream) standBy(ctx context.Context, gate *indexing.Gate, led func()) {
+// after it has returned. The sink is that of the leader, too: the gate waits for one listing only.
+func (s *Stream) standBy(ctx context.Context, sink *queueSink, led func()) {
 	leader := s.host.Leader
 	if leader == nil || leader.Led == nil || len(s.Processor.Load().Handlers.Indexing) == 0 {
 		led()
@@ -67,7 +66,7 @@ func (s *Stream) standBy(ctx context.Context, gate *indexing.Gate, led func()) {
 	}
 	ctx, end := context.WithCancel(ctx)
 	leader.Led.Then(ctx, end)
-	s.stream.Start(ctx, &standbySink{s.sink(gate)}, led) // a run ends with its context only
+	s.stream.Start(ctx, &standbySink{sink}, led) // a run ends with its context only
 }
 
 // standbySink is a queueSink of a replica that is not the leader.

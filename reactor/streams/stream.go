@@ -207,9 +207,9 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 		read()
 		return
 	}
-	s.standBy(ctx, gate, func() {
+	sink := s.sink(gate)
+	s.standBy(ctx, sink, func() {
 		s.share.begin(ctx)
-		sink := s.sink(gate)
 		s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.stream.Start(ctx, sink, over) }, read) // a run ends with its context only
 	})
 }
