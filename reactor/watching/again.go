@@ -3,13 +3,9 @@ package watching
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
-
-// awaiting is how often Again checks whether the stream has listed its objects.
-const awaiting = 20 * time.Millisecond
 
 // Again passes all objects to the sink once more, as listed ones, while the watch
 // continues. It waits for the first listing of the stream with its present interest. It
@@ -42,9 +38,11 @@ func (s *Stream) Again(ctx context.Context, sink Sink) error {
 //     passed a newer one or the deletion.
 //   - Its events and those of the stream come one at a time.
 func (s *Stream) Present(ctx context.Context, take func(event Event, current bool)) (version string, err error) {
-	for !s.isSettled() {
-		if err := backoffs.Pause(ctx, awaiting); err != nil {
-			return "", err
+	for settled := s.unlessSettled(); settled != nil; settled = s.unlessSettled() {
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			return "", ctx.Err()
 		}
 	}
 	for pauses := (backoffs.Doubling{First: minBackoff, Most: maxBackoff}); ; {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,4 +81,25 @@ func TestAgain(t *testing.T) {
 	if err := stream.Again(ctx, again); err == nil {
 		t.Error("it continues after the end")
 	}
+}
+
+// TestWaitingForAListingCostsNothing: a resource may be forbidden or missing for as long as the operator runs.
+func TestWaitingForAListingCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, done := &Stream{}, make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { done <- s.Again(ctx, nil) }()
+		synctest.Wait()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		time.Sleep(time.Hour)
+		runtime.ReadMemStats(&after)
+		if wakes := after.Mallocs - before.Mallocs; wakes > 10_000 {
+			t.Errorf("%d allocations in an hour", wakes)
+		}
+		cancel()
+		if err := <-done; err == nil {
+			t.Error("it ended without the objects")
+		}
+	})
 }

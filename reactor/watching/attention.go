@@ -17,6 +17,7 @@ type attention struct {
 	before bool                // whether there was a complete listing
 
 	interrupt context.CancelFunc // ends the current watch; nil: there was none
+	settled   chan struct{}      // closed after the next complete listing; nil: nobody waits for it
 
 	// early are hashes of the objects that the first listing has left out, if the interest is
 	// Resuming; sorted after that listing.
@@ -69,14 +70,25 @@ func (s *Stream) settle() {
 		a.early, a.complete = slices.Clip(a.early), true
 	}
 	s.health.listed()
+	if a.settled != nil {
+		close(a.settled)
+		a.settled = nil
+	}
 }
 
-// isSettled reports whether all existing objects were passed on that concern the present
-// handlers.
-func (s *Stream) isSettled() bool {
+// unlessSettled returns nil if all existing objects were passed on that concern the present handlers, and otherwise a channel
+// that is closed after the next complete listing.
+func (s *Stream) unlessSettled() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.attention.listed == s.attention.wanted && s.Health().Synced
+	a := &s.attention
+	if a.listed == a.wanted && s.Health().Synced {
+		return nil
+	}
+	if a.settled == nil {
+		a.settled = make(chan struct{})
+	}
+	return a.settled
 }
 
 // isOutdated reports whether the objects must be listed with another interest.
