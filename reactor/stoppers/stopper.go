@@ -163,6 +163,9 @@ func (s *Stopper) Forget(n *Waiter) bool {
 		return false
 	}
 	s.waiters = slices.Delete(s.waiters, i, i+1)
+	if n.timer != nil {
+		n.timer.Stop() // it would keep what waits in memory
+	}
 	return true
 }
 
