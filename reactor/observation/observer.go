@@ -128,7 +128,7 @@ func idle(ctx context.Context, ended func(error)) {
 }
 
 // follow repeats discovery at the times rescans after a change, and once more after changes in
-// between.
+// between. The last one is repeated until it succeeds, because no further event may come.
 func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
 	<-changed
 	for i := 0; i < len(rescans); i++ {
@@ -137,6 +137,7 @@ func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
 		case <-timer.C:
 			if err := o.rescan(ctx); err != nil && ctx.Err() == nil {
 				o.Log.Warn().Msg(fmt.Sprintf("Cannot discover the resources now: %v", err))
+				i = min(i, len(rescans)-2)
 			}
 		case <-changed:
 			timer.Stop()

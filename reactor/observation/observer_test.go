@@ -1,13 +1,21 @@
 package observation
 
 import (
+	"context"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -99,4 +107,26 @@ func TestNamespacesThatAreMadeAgain(t *testing.T) {
 	if event(watching.Deleted, "new"); len(orchestrator.Namespaces) > 0 {
 		t.Errorf("the namespaces are %v", orchestrator.Namespaces)
 	}
+}
+
+// TestScansAreRepeated: a definition that was created while the API server could not be asked has no further event.
+func TestScansAreRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last time.Time
+		broken := reactortest.Replying(func(r *http.Request) (int, string) {
+			last = time.Now()
+			return http.StatusInternalServerError, "{}"
+		})
+		vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: broken}})
+		o := &Observer{Client: clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {}), Log: zerolog.Nop()}
+		changed := make(chan struct{}, 1)
+		changed <- struct{}{}
+		ctx, cancel := context.WithCancel(t.Context())
+		go o.follow(ctx, changed)
+		time.Sleep(time.Hour)
+		if silent := time.Since(last); silent > time.Minute {
+			t.Errorf("the last scan was %v ago", silent)
+		}
+		cancel()
+	})
 }
