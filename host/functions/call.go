@@ -3,6 +3,7 @@ package functions
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -10,8 +11,12 @@ import (
 )
 
 // Answer makes a request, which is a message of the ABI in JSON, and waits for the response.
-// A message that is malformed is answered with the error abi.CallInvalid.
+// A message that is malformed is answered with the error abi.CallInvalid, one of more than MaxCall
+// bytes with abi.CallTooLarge.
 func Answer(g Guest, data []byte) abi.Answer {
+	if len(data) > MaxCall {
+		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Type: abi.CallTooLarge, Message: fmt.Sprintf("the call has %d bytes; the limit is %d", len(data), MaxCall)}}
+	}
 	wanted, err := parseCall(data)
 	if err != nil {
 		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Type: abi.CallInvalid, Message: "invalid call: " + err.Error()}}
@@ -34,11 +39,16 @@ func parseCall(data []byte) (*abi.Call, error) {
 	if err := json.Unmarshal(data, &message); err != nil {
 		return nil, err
 	}
-	if len(message.Headers) == 0 {
-		return &message.Call, nil
+	return &message.Call, Headers(message.Headers, &message.Call.Headers)
+}
+
+// Headers decodes the headers of a request, unless they are absent.
+func Headers(text json.RawMessage, into any) error {
+	if len(text) == 0 {
+		return nil
 	}
-	if err := bounded.JSON(message.Headers, maxHeaders); err != nil {
-		return nil, err
+	if err := bounded.JSON(text, maxHeaders); err != nil {
+		return err
 	}
-	return &message.Call, json.Unmarshal(message.Headers, &message.Call.Headers)
+	return json.Unmarshal(text, into)
 }

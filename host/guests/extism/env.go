@@ -54,7 +54,7 @@ var (
 	errOutside = fmt.Errorf("%w: outside of the memory of the call", guests.ErrMemory)
 	errNoVars  = fmt.Errorf("%w: variables are disabled (max_var_bytes: 0)", guests.ErrMemory)
 	errVars    = fmt.Errorf("%w: too much in variables", guests.ErrMemory)
-	errRequest = fmt.Errorf("%w: the request is no JSON", guests.ErrMessage)
+	errRequest = fmt.Errorf("%w: the request is no JSON, or has too many headers", guests.ErrMessage)
 )
 
 func inputByte(k *kernel, _ Caller, s []uint64) {
@@ -132,18 +132,19 @@ func log(level int) func(k *kernel, c Caller, s []uint64) {
 // step call. If no response arrives, the call of the plugin ends.
 func httpRequest(k *kernel, c Caller, s []uint64) {
 	var request struct {
-		URL     string            `json:"url"`
-		Method  string            `json:"method"`
-		Headers map[string]string `json:"headers"`
+		URL     string          `json:"url"`
+		Method  string          `json:"method"`
+		Headers json.RawMessage `json:"headers"`
 	}
-	if err := json.Unmarshal(k.at(s[0]), &request); err != nil {
+	var headers map[string]string
+	if json.Unmarshal(k.at(s[0]), &request) != nil || functions.Headers(request.Headers, &headers) != nil {
 		guests.Stop(errRequest)
 	}
 	wanted := &abi.Call{Target: abi.TargetHTTP, Method: request.Method, Path: request.URL, Headers: map[string][]string{}}
 	if wanted.Method == "" {
 		wanted.Method = "GET"
 	}
-	for name, value := range request.Headers {
+	for name, value := range headers {
 		wanted.Headers[name] = []string{value}
 	}
 	if body := k.at(s[1]); s[1] != 0 && len(body) > 0 {

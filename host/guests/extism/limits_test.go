@@ -2,9 +2,14 @@ package extism
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 )
 
 // stop returns the cause with which a function ends its call.
@@ -28,5 +33,35 @@ func TestNegativeLimitsMeanNone(t *testing.T) {
 		if !errors.Is(cause, want) {
 			t.Errorf("%s: %v, want %v", name, cause, want)
 		}
+	}
+}
+
+// TestHeadersOfRequestsAreBounded: millions of headers would take fifty times the memory of their text, and that of the host.
+func TestHeadersOfRequestsAreBounded(t *testing.T) {
+	text := []byte(`{"url":"http://a","headers":{"a":"b"`)
+	for i := range 1_000_000 {
+		text = fmt.Appendf(text, `,"%x":""`, i)
+	}
+	text = append(text, "}}"...)
+	for name, do := range map[string]func(p *plugin){
+		"http_request": func(p *plugin) { EnvFunctions["http_request"].Do(caller{p}, []uint64{kernelStart, 0}) },
+		"kopf_call":    func(p *plugin) { UserFunctions["kopf_call"].Do(caller{p}, []uint64{kernelStart}) },
+	} {
+		boundedtest.Parse(t, name, text, func(text []byte) error {
+			p := New(Limits{Message: 8 << 20, Response: 4 << 20}).(*plugin)
+			p.kernel.reset(text)
+			return stop(func() { do(p) })
+		})
+	}
+}
+
+// TestRequestsOfPluginsAreBounded: as those of other guests.
+func TestRequestsOfPluginsAreBounded(t *testing.T) {
+	p := New(Limits{Message: 8 << 20, Response: 4 << 20}).(*plugin)
+	p.kernel.reset(fmt.Appendf(nil, `{"target":"http","method":"GET","path":"http://a","body":"%s"}`, strings.Repeat("x", functions.MaxCall)))
+	s := []uint64{kernelStart}
+	UserFunctions["kopf_call"].Do(caller{p}, s)
+	if answer := string(p.kernel.at(s[0])); !strings.Contains(answer, abi.CallTooLarge) {
+		t.Errorf("%.200s", answer)
 	}
 }
