@@ -126,6 +126,40 @@ func TestRequestsThatBlock(t *testing.T) {
 	}
 }
 
+// keeper is an Env that counts what the host keeps for the task, up to a limit.
+type keeper struct {
+	env
+	kept, limit int
+}
+
+func (k *keeper) Keep(_ uint32, bytes int) error {
+	if k.kept = bytes; bytes > k.limit {
+		k.kept = 0
+		return accounts.ErrLimit
+	}
+	return nil
+}
+
+// TestKeptAnswersCount: a guest that never fetches the answer to its request, and waits inside of the call, would use memory of
+// the host that nothing counts.
+func TestKeptAnswersCount(t *testing.T) {
+	k := &keeper{limit: 100}
+	task := &Task{Env: k}
+	answer, code := task.Call(&guest{owner: task}, []byte(`{"path":"/a"}`))
+	if code != OK || k.kept != len(answer) {
+		t.Errorf("%d of %d bytes count: %d", k.kept, len(answer), code)
+	}
+	if task.Forget(); k.kept != 0 {
+		t.Errorf("%d bytes count afterwards", k.kept)
+	}
+	if _, code := task.Call(&guest{owner: task}, []byte(`{"path":"`+strings.Repeat("a", 100)+`"}`)); code != abi.ErrnoTooLarge {
+		t.Errorf("beyond the limit: %d", code)
+	}
+	if _, code := task.Segment(abi.TagAnswer); code != abi.ErrnoAbsent {
+		t.Errorf("a refused answer: %d", code)
+	}
+}
+
 // TestErrorsOfTheEnv shows the codes for errors of the Env.
 func TestErrorsOfTheEnv(t *testing.T) {
 	for want, err := range map[int64]error{

@@ -35,6 +35,11 @@ func (t *Task) Segment(tag uint32) (data []byte, code int64) {
 	if data == nil {
 		return nil, abi.ErrnoAbsent
 	}
+	return t.keep(tag, data)
+}
+
+// keep keeps a segment in place of none, unless there is no room for it.
+func (t *Task) keep(tag uint32, data []byte) (kept []byte, code int64) {
 	if keeper, ok := t.Env.(Keeper); ok {
 		if err := keeper.Keep(tag, len(data)); err != nil {
 			return nil, errnoOf(err)
@@ -91,8 +96,7 @@ func (t *Task) Call(g Guest, data []byte) (answer []byte, code int64) {
 	if err != nil {
 		return nil, abi.ErrnoInvalid
 	}
-	t.segment = abi.Segment{Tag: abi.TagAnswer, Data: answer}
-	return answer, OK
+	return t.keep(abi.TagAnswer, answer)
 }
 
 // MemoGet returns a value and its version.

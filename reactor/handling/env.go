@@ -20,7 +20,8 @@ import (
 type Env struct {
 	Cause *Cause
 
-	kept int // bytes of the segment that the host keeps for the task, in the account
+	kept   int           // bytes of the segment that the host keeps for the task, in the account
+	keptAs accounts.Kind // of them
 }
 
 var _ guests.Env = (*Env)(nil)
@@ -51,9 +52,12 @@ func (e *Env) Keep(tag uint32, bytes int) error {
 	if e.Cause.Services == nil {
 		return nil
 	}
-	e.Cause.Account.Give(accounts.Pending, e.kept)
-	e.kept = 0
-	if err := e.Cause.Account.Take(accounts.Pending, bytes); err != nil {
+	e.Cause.Account.Give(e.keptAs, e.kept)
+	e.kept, e.keptAs = 0, accounts.Pending
+	if tag == abi.TagAnswer {
+		e.keptAs = accounts.Answers
+	}
+	if err := e.Cause.Account.Take(e.keptAs, bytes); err != nil {
 		return fmt.Errorf("a part of the invocation: %w", err)
 	}
 	e.kept = bytes

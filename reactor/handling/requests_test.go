@@ -244,3 +244,19 @@ func TestAnswersOfPluginsCountUntilTheyHaveThem(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// TestKeptAnswersCountAsAnswers: those that the host keeps until the guest fetches them.
+func TestKeptAnswersCountAsAnswers(t *testing.T) {
+	account := accounts.New(accounts.Limits{AnswerMemory: 100})
+	e := &Env{Cause: &Cause{Object: &Object{Services: &Services{Account: account}}}}
+	if err := e.Keep(abi.TagAnswer, 100); err != nil || reactortest.Held(account, accounts.Answers) != 100 {
+		t.Errorf("%v, %d bytes are held", err, reactortest.Held(account, accounts.Answers))
+	}
+	if err := e.Keep(abi.TagAnswer, 101); err == nil {
+		t.Error("more than the limit is kept")
+	}
+	_ = e.Keep(abi.TagDiff, 10)
+	if e.forget(); reactortest.Held(account, accounts.Answers)+reactortest.Held(account, accounts.Pending) != 0 {
+		t.Errorf("%+v afterwards", account.Usage())
+	}
+}
