@@ -56,7 +56,7 @@ func (c *call) failure(cause error) (e *GuestError, stopped bool) {
 			c.in.m.overran.Add(1)
 		}
 	}
-	return &GuestError{Module: c.in.m.name, Export: c.export, Message: cause.Error(), Err: cause}, stopped
+	return &GuestError{Module: c.in.m.name, Export: c.export, Message: legible.Clip(cause.Error(), maxMessage), Err: cause}, stopped
 }
 
 // end marks the instance as dead.

@@ -77,3 +77,19 @@ func TestErrorsOfGuestsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestFailuresOfGuestsAreBounded: a failure quotes what a guest has sent. The progress of a handler stores its message in an
+// annotation, which has no room for megabytes: then the cluster refuses the patch, and the handler is repeated without a pause.
+func TestFailuresOfGuestsAreBounded(t *testing.T) {
+	for _, text := range []string{
+		`{"step":"` + strings.Repeat("x", 1<<20) + `"}`,
+		`{"step":"done","transforms":` + strings.Repeat("9", 1<<20) + `}`,
+		`{"step":"done","children":[{"kind":"sub","id":"a","errors":"` + strings.Repeat("x", 1<<20) + `"}]}`,
+	} {
+		c := &call{in: &instance{m: &Module{}}}
+		_, err := decodeStep([]byte(text))
+		if e := c.Fail(err); len(e.Error()) > 2*maxMessage {
+			t.Errorf("%.60s: a message of %d bytes", text, len(e.Error()))
+		}
+	}
+}

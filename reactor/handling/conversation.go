@@ -11,6 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/internal/durations"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
@@ -48,6 +49,9 @@ func (e *guestError) Unwrap() error { return e.err }
 // noRoomDelay is the delay of a handler for which the host had no room, in seconds.
 const noRoomDelay = 10
 
+// maxFailure bounds the message of a failure, in bytes, as the host bounds those of guests: it quotes them.
+const maxFailure = 64 << 10
+
 // asError makes an error of the handler from the failure, with the guest's message and
 // stack. Errors of callbacks keep theirs: the handler passes them on.
 func (e *guestError) asError() *abi.Error {
@@ -55,7 +59,7 @@ func (e *guestError) asError() *abi.Error {
 	if errors.As(e.err, &callback) {
 		return &callback.Failure
 	}
-	failure := &abi.Error{Kind: abi.ErrorArbitrary, Message: e.err.Error(), Type: "GuestError"}
+	failure := &abi.Error{Kind: abi.ErrorArbitrary, Message: legible.Clip(e.err.Error(), maxFailure), Type: "GuestError"}
 	if errors.Is(e.err, abi.ErrNoRoom) {
 		failure.Kind, failure.Delay = abi.ErrorTemporary, abi.DelayOf(noRoomDelay)
 	}

@@ -229,3 +229,14 @@ func TestManyFiltersOfALargeField(t *testing.T) {
 		t.Errorf("%d bytes are held afterwards", n)
 	}
 }
+
+// TestFailuresAreBounded: those that the host finds quote what a guest has said.
+func TestFailuresAreBounded(t *testing.T) {
+	s := newStage(t, &reactortest.Scripted{Scripts: map[string][]string{"fn": {
+		`{"step":"done","lifecycle":"` + strings.Repeat("x", 1<<20) + `","children":[{"kind":"sub","id":"a"}]}`,
+	}}}, `{}`)
+	outcome, err := s.x.Attempt(t.Context(), s.handler(t, `{"kind":"create","id":"fn","resource":{"plural":"kexes"}}`), s.cause, fresh(0, 0))
+	if err != nil || !outcome.Failed || len(outcome.Message) > 200_000 {
+		t.Errorf("%v, a message of %d bytes", err, len(outcome.Message))
+	}
+}
