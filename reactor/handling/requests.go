@@ -8,6 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/durations"
+	"github.com/kopf-wasm/kopf/internal/panics"
 )
 
 // underway is a request that has no answer yet.
@@ -112,7 +113,7 @@ func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer
 	if err := c.Account.Take(accounts.Answers, size); err != nil {
 		return tooLarge(err), 0
 	}
-	answer = c.Caller.Call(ctx, call, c.readOnly)
+	answer = c.request(ctx, call)
 	c.Account.Give(accounts.Answers, size)
 	if answer.Response == nil {
 		return answer, 0
@@ -122,6 +123,19 @@ func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer
 		return tooLarge(err), 0
 	}
 	return answer, held
+}
+
+// request makes a request. It is made on a goroutine of its own, so a panic must end here.
+func (c *Cause) request(ctx context.Context, call *abi.Call) (answer abi.Answer) {
+	var err error
+	defer func() {
+		if err != nil {
+			c.Log.Failure(fmt.Sprintf("A request has failed: %v", err), panics.StackOf(err))
+			answer.Error = &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallUnreachable, Message: err.Error()}
+		}
+	}()
+	defer panics.Recover(&err)
+	return c.Caller.Call(ctx, call, c.readOnly)
 }
 
 func headerBytes(headers map[string][]string) (size int) {

@@ -260,3 +260,19 @@ func TestKeptAnswersCountAsAnswers(t *testing.T) {
 		t.Errorf("%+v afterwards", account.Usage())
 	}
 }
+
+// TestDefectsInRequestsEndTheRequest: it is made on a goroutine of its own, whose panic would end all operators of the process.
+func TestDefectsInRequestsEndTheRequest(t *testing.T) {
+	cause, url := connected(t, nil, func(http.ResponseWriter, *http.Request) {})
+	host, _ := calls.ParseHost(url)
+	cause.Caller = calls.New(calls.Options{Grants: calls.Grants{Hosts: []calls.Host{host}}, Withhold: func(string, string, []byte) { panic("a defect") }}, nil, nil)
+	p := &patient{url: url}
+	c := &Conversation{Cause: cause, Task: p}
+	defer c.Close(t.Context())
+	step := p.first()
+	step.Call.Method, step.Seconds = http.MethodPost, nil
+	answer, err := c.fulfil(t.Context(), step)
+	if err != nil || answer.Error == nil || !strings.Contains(answer.Error.Message, "a defect") {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
