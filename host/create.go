@@ -106,6 +106,9 @@ func (in *instance) close() {
 	for i := range in.streams {
 		in.streams[i].end()
 	}
+	if holds, ok := in.guest.(interface{ Free() }); ok { // memory of the host
+		holds.Free()
+	}
 	if in.mod != nil {
 		// An error has no consequence, because the instance is discarded.
 		_ = in.mod.Close(context.Background()) //nolint:forbidigo // also called by a timer

@@ -44,3 +44,28 @@ func TestInstanceMemoryBoundsGrowth(t *testing.T) {
 		}
 	}
 }
+
+// TestInstanceMemoryBoundsPlugins: what they have in the memory of the host counts as if it were in theirs, until the call ends.
+func TestInstanceMemoryBoundsPlugins(t *testing.T) {
+	t.Parallel()
+	const size = 4 << 20
+	work := asm.Cat(asm.I64Const(size), asm.Call(fnAlloc), asm.Drop, output(asm.Done), asm.I32Const(0))
+	for limit, refused := range map[int]bool{2 * size: false, size: true} {
+		m, err := load(t, pluginModule(work).Encode(), Options{InstanceMemory: limit, MaxIdle: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
+			if errors.Is(err, ErrMemory) != refused || refused != (err != nil) {
+				t.Errorf("%d bytes: %v", limit, err)
+			}
+			if err == nil {
+				task.Release(t.Context())
+			}
+			if used, own := m.options.Memories.Used(), m.Usage().Memory; used != own {
+				t.Errorf("%d bytes are used after the call, of memories of %d", used, own)
+			}
+		}
+	}
+}

@@ -47,7 +47,7 @@ var (
 		return func() guests.Guest { return shared }
 	}}
 	extismKind = kind{KindExtism, extism.Check, func(o *Options) func() guests.Guest {
-		limits := extism.Limits{Message: o.MessageLimit, Variables: o.PluginVariables, Response: o.PluginResponse}
+		limits := extism.Limits{Message: o.MessageLimit, Variables: o.PluginVariables, Response: o.PluginResponse, Memory: o.Memories}
 		return func() guests.Guest { return extism.New(limits) }
 	}}
 )

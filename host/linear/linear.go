@@ -72,11 +72,11 @@ func (m *Memory) Reallocate(size uint64) []byte {
 		return nil
 	}
 	more := max(int(size)-m.committed, 0)
-	if !m.pool.take(more) {
+	if !m.pool.Take(more) {
 		return nil
 	}
 	if m.commit(int(size)) != nil {
-		m.pool.give(more)
+		m.pool.Give(more)
 		return nil
 	}
 	return m.buf[:size:size]
@@ -86,7 +86,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 func (m *Memory) Free() {
 	if m.buf != nil {
 		m.release()
-		m.pool.give(m.committed)
+		m.pool.Give(m.committed)
 		m.resize(0)
 		m.buf, m.max, m.image, m.folded, m.used = nil, 0, nil, 0, 0
 	}

@@ -30,8 +30,8 @@ func (p *Pool) Used() int64 { return p.used.Load() }
 // Refused returns how often a memory could not be made, or not grow.
 func (p *Pool) Refused() int64 { return p.refused.Load() }
 
-// take reserves bytes, unless the limit is reached.
-func (p *Pool) take(size int) bool {
+// Take reserves bytes, unless the limit is reached.
+func (p *Pool) Take(size int) bool {
 	if p == nil || size <= 0 {
 		return true
 	}
@@ -42,7 +42,8 @@ func (p *Pool) take(size int) bool {
 	return ok
 }
 
-func (p *Pool) give(size int) {
+// Give gives bytes back.
+func (p *Pool) Give(size int) {
 	if p != nil {
 		p.used.Add(-int64(size))
 	}
@@ -53,7 +54,7 @@ func (p *Pool) give(size int) {
 //
 // Errors: ErrPool.
 func (m *Memory) Within(pool *Pool) error {
-	if !pool.take(m.committed) {
+	if !pool.Take(m.committed) {
 		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, pool.limit, pool.Used(), m.committed)
 	}
 	m.pool = pool

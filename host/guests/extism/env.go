@@ -51,10 +51,11 @@ var EnvFunctions = map[string]imports.Function[Caller]{
 
 // Causes for the end of a plugin's call.
 var (
-	errOutside = fmt.Errorf("%w: outside of the memory of the call", guests.ErrMemory)
-	errNoVars  = fmt.Errorf("%w: variables are disabled (max_var_bytes: 0)", guests.ErrMemory)
-	errVars    = fmt.Errorf("%w: too much in variables", guests.ErrMemory)
-	errRequest = fmt.Errorf("%w: the request is no JSON, or has too many headers", guests.ErrMessage)
+	errOutside  = fmt.Errorf("%w: outside of the memory of the call", guests.ErrMemory)
+	errNoVars   = fmt.Errorf("%w: variables are disabled (max_var_bytes: 0)", guests.ErrMemory)
+	errVars     = fmt.Errorf("%w: too much in variables", guests.ErrMemory)
+	errTogether = fmt.Errorf("%w: all instances together have reached the limit InstanceMemory", guests.ErrMemory)
+	errRequest  = fmt.Errorf("%w: the request is no JSON, or has too many headers", guests.ErrMessage)
 )
 
 func inputByte(k *kernel, _ Caller, s []uint64) {
@@ -154,8 +155,8 @@ func httpRequest(k *kernel, c Caller, s []uint64) {
 	if answer.Error != nil {
 		guests.Stop(errors.New(answer.Error.Message))
 	}
-	k.answer, k.headers = answer.Response, block{}
 	body := bytesOfBody(answer.Response)
+	k.answer, k.headers = &abi.Response{Status: answer.Response.Status, Headers: answer.Response.Headers}, block{} // without the body, which the plugin gets
 	if len(body) > k.maxBody {
 		guests.Stop(fmt.Errorf("%w: a response of %d bytes; the limit is %d", guests.ErrMemory, len(body), k.maxBody))
 	}

@@ -19,6 +19,9 @@ type kernel struct {
 	freed  spans             // the free room between the blocks
 	limit  int               // of the arena, in bytes
 
+	memory  Memory // nil: no bound
+	counted int    // bytes of the arena that count in it
+
 	input, output, problem block
 
 	vars    map[string][]byte
@@ -40,15 +43,20 @@ const kernelStart = 16
 // kernelKept is the size of the arena that is kept between calls, in bytes.
 const kernelKept = 64 << 10
 
-// reset starts a call with its input.
-func (k *kernel) reset(input []byte) {
+// reset starts a call with its input. It reports whether there is memory for it.
+func (k *kernel) reset(input []byte) bool {
+	k.uncount()
 	k.arena = append(k.arena[:0], make([]byte, kernelStart)...)
 	k.blocks, k.freed = map[uint64]uint64{}, spans{}
 	k.output, k.problem, k.headers, k.answer = block{}, block{}, block{}, nil
+	if !k.count(kernelStart + aligned(uint64(len(input)))) {
+		return false
+	}
 	k.arena = append(k.arena, input...)
 	k.input = block{kernelStart, uint64(len(input))}
 	k.blocks[kernelStart] = k.input.size
 	k.arena = append(k.arena, make([]byte, kernelStart+aligned(k.input.size)-uint64(len(k.arena)))...)
+	return true
 }
 
 // forget ends a call. The output was copied before, or is a part of the old array.
@@ -56,7 +64,40 @@ func (k *kernel) forget() {
 	if cap(k.arena) > kernelKept || k.output.size > 0 {
 		k.arena = nil
 	}
-	k.blocks, k.freed = nil, spans{}
+	k.blocks, k.freed, k.answer = nil, spans{}, nil
+	k.uncount()
+}
+
+// count counts the arena up to an end, beyond what is kept between calls. What is freed counts until the end of the call: the
+// array does not shrink before.
+func (k *kernel) count(end uint64) bool {
+	more := int(end) - kernelKept - k.counted
+	if more <= 0 {
+		return true
+	}
+	if !k.take(more) {
+		return false
+	}
+	k.counted += more
+	return true
+}
+
+// uncount gives back what count has taken.
+func (k *kernel) uncount() {
+	k.take(-k.counted)
+	k.counted = 0
+}
+
+// take takes bytes of the common memory; less than none are given back.
+func (k *kernel) take(bytes int) bool {
+	switch {
+	case k.memory == nil:
+	case bytes < 0:
+		k.memory.Give(-bytes)
+	default:
+		return k.memory.Take(bytes)
+	}
+	return true
 }
 
 // kernelAlign is the alignment of blocks.
@@ -87,6 +128,9 @@ func (k *kernel) room(size uint64) (offset uint64, found bool) {
 	offset = uint64(len(k.arena))
 	if offset+size > uint64(k.limit) {
 		return 0, false
+	}
+	if !k.count(offset + size) {
+		guests.Stop(errTogether)
 	}
 	k.arena = append(k.arena, make([]byte, size)...)
 	return offset, true
@@ -176,11 +220,12 @@ func (k *kernel) set(name string, value []byte, exists bool) bool {
 		stored -= len(name) + len(old)
 	}
 	if !exists {
+		k.take(stored - k.stored)
 		delete(k.vars, name)
 		k.stored = stored
 		return true
 	}
-	if stored += len(name) + len(value); stored > k.maxVars {
+	if stored += len(name) + len(value); stored > k.maxVars || !k.take(stored-k.stored) {
 		return false
 	}
 	if k.vars == nil {

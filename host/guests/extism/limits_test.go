@@ -65,3 +65,40 @@ func TestRequestsOfPluginsAreBounded(t *testing.T) {
 		t.Errorf("%.200s", answer)
 	}
 }
+
+// room is a bound of memory.
+type room struct{ used, limit int }
+
+func (r *room) Take(bytes int) bool {
+	if r.used+bytes > r.limit {
+		return false
+	}
+	r.used += bytes
+	return true
+}
+
+func (r *room) Give(bytes int) { r.used -= bytes }
+
+// TestVariablesCountUntilTheInstanceEnds: an instance keeps them between its calls.
+func TestVariablesCountUntilTheInstanceEnds(t *testing.T) {
+	r := &room{limit: 1000}
+	p := New(Limits{Message: 1 << 20, Variables: 1 << 20, Memory: r}).(*plugin)
+	for _, tt := range []struct {
+		size, used int
+		set        bool
+	}{{900, 901, true}, {1000, 901, false}, {100, 101, true}, {0, 0, true}, {10, 11, true}} {
+		p.kernel.reset(nil)
+		if set := p.kernel.set("a", make([]byte, tt.size), tt.size > 0); set != tt.set || r.used != tt.used {
+			t.Errorf("%d bytes: %t, %d bytes are used", tt.size, set, r.used)
+		}
+		p.kernel.forget()
+	}
+	if p.kernel.reset(make([]byte, 100<<10)) {
+		t.Error("there is room for an input of 100 KiB")
+	}
+	for range 2 { // a module that is closed closes all instances
+		if p.Free(); r.used != 0 {
+			t.Errorf("%d bytes are used at the end", r.used)
+		}
+	}
+}

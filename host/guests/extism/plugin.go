@@ -22,6 +22,17 @@ type Limits struct {
 	Message   int // one answer
 	Variables int // all variables of an instance; negative: none can be set
 	Response  int // the body of a response; negative: only empty bodies
+
+	Memory Memory // what all instances have together; nil: no bound
+}
+
+// Memory is a bound of memory that several instances share.
+type Memory interface {
+	// Take counts more bytes, unless there is no room for them.
+	Take(bytes int) bool
+
+	// Give gives bytes back.
+	Give(bytes int)
 }
 
 // plugin is one instance of a plugin.
@@ -33,7 +44,7 @@ type plugin struct {
 // New returns the guest of one instance.
 func New(limits Limits) guests.Guest {
 	limits.Response = max(0, limits.Response)
-	return &plugin{limits: limits, kernel: kernel{limit: 4*limits.Message + limits.Response, maxVars: limits.Variables, maxBody: limits.Response}}
+	return &plugin{limits: limits, kernel: kernel{limit: 4*limits.Message + limits.Response, maxVars: limits.Variables, maxBody: limits.Response, memory: limits.Memory}}
 }
 
 // Caller is the running call, as the functions of plugins use it.
@@ -76,8 +87,10 @@ func (p *plugin) Exchange(c guests.Call, m guests.Message) ([]byte, error) {
 		return nil, c.Fail(fmt.Errorf("%w: %s", guests.ErrExport, c.Export()))
 	}
 	k := &p.kernel
-	k.reset(document(c, m))
 	defer k.forget()
+	if !k.reset(document(c, m)) {
+		return nil, c.Fail(errTogether)
+	}
 	code, err := c.Run(c.Export())
 	if err != nil {
 		return nil, err
@@ -97,10 +110,19 @@ func (p *plugin) Tell(c guests.Call, task uint32) error {
 	if !c.Exports(c.Export()) {
 		return nil
 	}
-	p.kernel.reset(jsonObject(nil, []part{{"task", fmt.Append(nil, task)}}))
 	defer p.kernel.forget()
+	if !p.kernel.reset(jsonObject(nil, []part{{"task", fmt.Append(nil, task)}})) {
+		return c.Fail(errTogether)
+	}
 	_, err := c.Run(c.Export())
 	return err
+}
+
+// Free gives back the memory of an instance that ends.
+func (p *plugin) Free() {
+	p.kernel.uncount()
+	p.kernel.take(-p.kernel.stored)
+	p.kernel.vars, p.kernel.stored = nil, 0
 }
 
 // refused is the answer for a function that returned an error.
