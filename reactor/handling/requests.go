@@ -113,7 +113,7 @@ func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer
 	if err := c.Account.Take(accounts.Answers, size); err != nil {
 		return tooLarge(err), 0
 	}
-	answer = c.request(ctx, call)
+	answer = request(ctx, c, call)
 	c.Account.Give(accounts.Answers, size)
 	if answer.Response == nil {
 		return answer, 0
@@ -126,7 +126,7 @@ func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer
 }
 
 // request makes a request. It is made on a goroutine of its own, so a panic must end here.
-func (c *Cause) request(ctx context.Context, call *abi.Call) (answer abi.Answer) {
+func request(ctx context.Context, c *Cause, call *abi.Call) (answer abi.Answer) {
 	var err error
 	defer func() {
 		if err != nil {
