@@ -38,6 +38,13 @@ class State(unittest.TestCase):
         op = operator("memo.update(a=1, b=2)\ndel memo['a']\nreturn memo.pop('b') and list(memo)")
         self.assertEqual(op.run(0, BODY)["result"], [])
 
+    def test_memos_are_dicts_for_json_copies_and_unions(self):
+        op = operator("import copy, json\nmemo.x, memo.y = 1, [2]\n"
+                      "return [json.dumps(memo), memo | {'z': 3}, copy.copy(memo), copy.deepcopy(memo), list(reversed(memo)), memo.popitem(), memo]")
+        whole = {"x": 1, "y": [2]}
+        self.assertEqual(op.run(0, BODY)["result"], ['{"x": 1, "y": [2]}', {**whole, "z": 3}, whole, whole, ["y", "x"], ["y", [2]], {"x": 1}])
+        self.assertEqual(operator("import json\nreturn json.dumps(memo)").run(0, BODY)["result"], "{}")
+
     def test_indices(self):
         op = operator("assert 'k' in pods and pods.get('no', []) == [] and sorted(pods) == ['k', 'l'] and len(pods) == 2\n"
                       "return [list(pods['k']), len(pods['k']), 1 in pods['k']]", args="pods, **_")

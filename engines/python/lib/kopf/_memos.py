@@ -33,7 +33,7 @@ class StoredMemo(Memo):
     """
 
     def __init__(self, task, scope):
-        super().__init__()
+        super().__init__({"": None})  # json.dumps() asks for the items unless it finds the dict itself to be empty
         state = {}  # by keys: the value that the handler has, and its text at the host
         object.__setattr__(self, "_task", task)
         object.__setattr__(self, "_scope", scope)
@@ -156,8 +156,23 @@ class StoredMemo(Memo):
         for key in list(self):
             del self[key]
 
+    def popitem(self):
+        key = next(reversed(self), _MISSING)
+        if key is _MISSING:
+            raise KeyError("popitem(): the memo is empty")
+        return key, self.pop(key)
+
     def copy(self):
         return Memo(self.items())
+
+    def __reduce_ex__(self, protocol):  # for copy, deepcopy, pickle
+        return Memo, (self.items(),)
+
+    def __reversed__(self):
+        return reversed(self.keys())
+
+    def __or__(self, other):
+        return self.copy() | other
 
     def __ior__(self, other):
         self.update(other)
