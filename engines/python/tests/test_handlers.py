@@ -152,6 +152,10 @@ class Filters(unittest.TestCase):
         self.assertEqual(ask(2, {"option": "initial_delay"}, body=BODY, name="obj1"), {"value": 4})
         self.assertEqual(ask(3, {"option": "when"}, body=BODY)["error"]["type"], "ZeroDivisionError")
 
+    def test_delays_are_numbers(self):
+        operator = Operator("import kopf\n@kopf.timer('kex', interval=1, initial_delay=lambda **_: float('inf'))\ndef fn(**_): pass")
+        self.assertIn("not inf", operator.ask(0, {"option": "initial_delay"}, body=BODY)["error"]["message"])
+
     def test_async_filters_are_errors(self):
         operator = Operator("import kopf\nasync def w(**_): return True\n@kopf.on.event('kex', when=w)\ndef fn(**_): pass")
         self.assertIn("cannot wait", operator.ask(0, {"option": "when"}, body=BODY)["error"]["message"])
@@ -186,6 +190,12 @@ class Results(unittest.TestCase):
             self.assertNotIn("kopf/_", error["stack"])
         self.assertEqual(self.step("raise kopf.TemporaryError('t', delay=5)")["error"]["delay"], 5)
         self.assertIsNone(self.step("raise kopf.TemporaryError('t', delay=None)")["error"]["delay"])
+
+    def test_delays_of_errors_are_numbers(self):
+        for delay in ("float('inf')", "'5'"):
+            self.assertIn("its delay is a number", self.step(f"raise kopf.TemporaryError('t', delay={delay})")["error"]["message"])
+        error = Operator("import kopf\nclass E(kopf.TemporaryError):\n  def __init__(self): pass\n@kopf.on.create('kex')\ndef fn(**_): raise E").run(0, BODY)["error"]
+        self.assertEqual((error["kind"], error["delay"]), ("temporary", 60))
 
     def test_patches_hold_after_errors(self):
         self.assertEqual(self.step("patch.status['x'] = 1; raise ValueError()")["patch"], {"status": {"x": 1}})

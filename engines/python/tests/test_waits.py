@@ -1,8 +1,11 @@
 """Async functions, waits, daemons, sub-handlers, requests: the steps of tasks."""
 
+import contextlib
+import io
 import unittest
 
 from host import BODY, Operator
+from kopf import _tasks
 
 
 def operator(body, decorator="kopf.on.create('kex')", word="async def", args="name, logger, **kwargs"):
@@ -33,6 +36,18 @@ class Asyncio(unittest.TestCase):
 
     def test_a_wait_for_nothing_has_no_limit(self):
         self.assertEqual(operator("await asyncio.Event().wait()").start(0, BODY), {"step": "wait"})
+
+    def test_a_wait_for_no_number_is_over_at_once(self):
+        self.assertEqual(operator("await asyncio.sleep(float('nan'))").start(0, BODY), {"step": "done"})
+
+    def test_a_value_of_the_memo_that_cannot_be_kept_ends_the_handler_where_it_waits(self):
+        for end in ("pass", "await asyncio.sleep(0.001)"):
+            op = operator(f"memo.x = []\nmemo.x.append(lambda: 1)\ntry: await asyncio.sleep(5)\nfinally:\n  {end}\n  print('cleaned up')",
+                          args="memo, **_")
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                step = op.run(0, BODY)
+            self.assertIn("memo.x cannot be kept", step["error"]["message"])
+            self.assertEqual((output.getvalue(), _tasks.tasks), ("cleaned up\n", {}))
 
     def test_code_that_never_waits_gives_the_host_a_turn(self):
         self.assertEqual(operator("while True: await asyncio.sleep(0)").start(0, BODY), {"step": "wait", "seconds": 0})
@@ -127,6 +142,23 @@ class Children(unittest.TestCase):
         op = operator("await kopf.execute()\n" + self.SCRIPT + "return 1")
         self.assertEqual(op.start(0, BODY), {"step": "done", "result": 1})
 
+    def test_children_of_gathered_calls_keep_their_functions(self):
+        op = operator("async def a(**_): return 'A'\nasync def b(**_): return 'B'\n"
+                      "await asyncio.gather(kopf.execute(fns={'a': a}), kopf.execute(fns={'b': b}))")
+        step = op.start(0, BODY)
+        for name in "ab":
+            self.assertEqual([child["id"] for child in step["children"]], [name])
+            self.assertEqual(op.start(0, BODY, task=100, parent=op.number, kind="sub", id=f"fn/{name}")["result"], name.upper())
+            step = op.resume(1)
+        self.assertEqual(step, {"step": "done"})
+
+    def test_a_patch_that_cannot_be_sent_ends_the_handler(self):
+        op = operator("kwargs['patch'].status['x'] = print\nkopf.register(print, id='x')\nawait kopf.execute()")
+        step = op.start(0, BODY)
+        self.assertEqual(step["step"], "done")
+        self.assertIn("the patch of handler 'fn' cannot be sent", step["error"]["message"])
+        self.assertEqual(_tasks.tasks, {})
+
     def test_unfinished_children_end_the_handler(self):
         op = operator("async def x(**_): pass\nawait kopf.execute(fns={'a': x})")
         op.start(0, BODY)
@@ -155,6 +187,14 @@ class Requests(unittest.TestCase):
         op.start(0, BODY)
         error = op.resume(response={"status": 409, "body": {"message": "busy"}})["error"]
         self.assertEqual((error["kind"], error["type"], error["message"]), ("arbitrary", "APIError", "busy"))
+
+    def test_requests_that_cannot_be_sent_are_exceptions(self):
+        for option in ("timeout=float('inf')", "timeout=print", "body=print"):
+            op = operator(f"try: await kopf.fetch('https://a', {option})\nexcept TypeError as error: logger.info(f'{{error}}')\n"
+                          "return (await kopf.fetch('https://b')).text")
+            self.assertEqual(op.start(0, BODY)["call"]["path"], "https://b")
+            self.assertIn("the request cannot be sent", op.host.logs[-1][2])
+            self.assertEqual(op.resume(response={"status": 200, "body": "B"})["result"], "B")
 
     def test_gathered_requests_are_made_one_after_another(self):
         op = operator("a, b = await asyncio.gather(kopf.fetch('https://a'), kopf.fetch('https://b'))\nreturn a.text + b.text")

@@ -1,6 +1,7 @@
 """Errors that handlers raise, and the form of errors for the host."""
 
 import enum
+import math
 import traceback
 
 _MAX_STACK = 16384  # characters; the host logs the stack
@@ -71,7 +72,11 @@ def failure(error):
     """Return an exception in the form of the ABI."""
     report = {"kind": _kind(error), "message": text(error), "type": type(error).__qualname__, "stack": stack(error)}
     if report["kind"] == "temporary":
-        report["delay"] = error.delay
+        delay = getattr(error, "delay", 60)  # a subclass may not call __init__
+        if delay is not None and not (isinstance(delay, (int, float)) and math.isfinite(delay)):
+            message = f"{report['type']}: {report['message']} (its delay is a number of seconds, or None, not {delay!r})"
+            return failure(TypeError(message).with_traceback(error.__traceback__))
+        report["delay"] = delay
     if report["kind"] == "admission":
         report["code"] = error.code
     return report

@@ -96,10 +96,9 @@ def resume(task, answer):
 def _answered(task, advance):
     token = _context.task_var.set(task)
     try:
-        step = advance()
+        step, text = task.encoded(advance())
     finally:
         _context.task_var.reset(token)
-    text = task.encoded(step)
     if step["step"] == "done" and not task.leaves():
         _tasks.tasks.pop(task.number, None)
     return text

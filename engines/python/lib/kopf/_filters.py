@@ -2,6 +2,7 @@
 
 import enum
 import inspect
+import math
 
 from kopf import _codec
 
@@ -66,12 +67,18 @@ def evaluate(callback, functions, kwargs, resource):
     if option == "resource":
         return bool(_settled(fn(resource())))
     if option == "initial_delay":
-        return float(_settled(fn(**kwargs)))
+        return _seconds(float(_settled(fn(**kwargs))))
     if option == "when":
         return bool(_settled(fn(**kwargs)))
     absent = None if option in ("labels", "annotations") else _UNSET.token
     values = (absent if item.get("absent") else item.get("value") for item in callback.get("values") or ())
     return any(bool(_settled(fn(value, **kwargs))) for value in values)
+
+
+def _seconds(value):
+    if not math.isfinite(value):
+        raise ValueError(f"initial_delay is a number of seconds, not {value}")
+    return value
 
 
 def _settled(value):

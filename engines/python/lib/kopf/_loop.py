@@ -85,7 +85,7 @@ class Loop(asyncio.BaseEventLoop):
         if not later:
             return None
         left = later[0]._when - self.time()
-        return 0 if left < self._clock_resolution else left
+        return left if left >= self._clock_resolution else 0  # NaN is due at once, as for asyncio
 
     def wish(self, step):
         """Ask the host for a step; the future gets the answer."""

@@ -27,6 +27,7 @@ class Task:
         self.arguments = Arguments(number, self.kind, header, body)
         self.declared, self.offered = [], []  # sub-handlers: not executed yet, and of the last step
         self.executed, self.cancelled, self.waits = False, False, 0
+        self.executing = asyncio.Lock()  # what is offered is that of one execute() at a time
         self.loop = self.main = None
         parent = tasks.get(header.get("parent"))
         self.root_kind = parent.root_kind if parent is not None else self.kind
@@ -78,13 +79,14 @@ class Task:
 
     def _step(self):
         ready = self._turn()
+        if not self.main.done() and self.ended is None and not self._flushed():
+            ready = self._turn()
         if self.main.done():
             step = self._outcome()
             self._end_others()
             self.loop.close()
             self.loop = self.main = None
             return step
-        self._flush()
         while self.loop.wishes and self.loop.wishes[0][1].done():  # cancelled: the host abandons the request
             self.loop.wishes.popleft()
             self._underway = False
@@ -154,6 +156,15 @@ class Task:
         error = self.main.exception()
         return self._failed(error) if error is not None else self._done(self.main.result())
 
+    def _flushed(self):
+        """Write the memo before a wait. If a value cannot be kept, the handler is cancelled, and ends with that error."""
+        try:
+            self._flush()
+        except Exception as error:
+            self.ended = error
+            self.main.cancel()
+        return self.ended is None
+
     def _flush(self):
         memo = self.arguments.built("memo")
         if memo is not None:
@@ -178,11 +189,19 @@ class Task:
         return {"result": result}
 
     def encoded(self, step):
-        """Return a step as JSON. If JSON cannot hold it, that is the error of the handler."""
-        try:
-            return _codec.dumps(step)
-        except (TypeError, ValueError, RecursionError) as error:
-            return _codec.dumps(self._unwritable(step, error))
+        """Return a step, and its JSON. If JSON cannot hold it, that is the error of the handler, or of what it awaits."""
+        while True:
+            try:
+                return step, _codec.dumps(step)
+            except (TypeError, ValueError, RecursionError) as error:
+                step = self._unwritable(step, error) if step["step"] == "done" else self._refused(error)
+
+    def _refused(self, error):
+        """Raise an error where the step is awaited, and return the next step."""
+        step, future = self.loop.wishes.popleft()
+        what = "the request" if step["step"] == "call" else f"the patch of handler {self.header['id']!r}"
+        future.set_exception(TypeError(f"{what} cannot be sent: {_errors.text(error)}"))
+        return self._step()
 
     def _unwritable(self, step, error):
         step = {key: value for key, value in step.items() if key not in ("result", "children", "keyed")}
@@ -235,12 +254,13 @@ class Task:
     async def execute(self, children, lifecycle):
         """Run sub-handlers. Return whether some are unfinished."""
         loop = asyncio.get_running_loop()
-        step = {"step": "execute", "children": self.offer(children)}
-        if self.arguments.patch:
-            step["patch"] = dict(self.arguments.patch)  # those of sub-handlers follow it
-        if lifecycle is not None:
-            step["lifecycle"] = lifecycle
-        answer = await loop.wish(step)
+        async with self.executing:
+            step = {"step": "execute", "children": self.offer(children)}
+            if self.arguments.patch:
+                step["patch"] = dict(self.arguments.patch)  # those of sub-handlers follow it
+            if lifecycle is not None:
+                step["lifecycle"] = lifecycle
+            answer = await loop.wish(step)
         return bool(answer.get("pending"))
 
     def transformed(self, body):
