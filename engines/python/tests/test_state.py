@@ -100,6 +100,14 @@ class Activities(unittest.TestCase):
         self.assertEqual(self.changes("settings.watching.label_selectors['kex'] = 'a=b'"), (
             {"watching.label_selectors": [{"resource": {"args": ["kex"]}, "selector": "a=b"}]}, None))
 
+    def test_endless_backoffs_are_their_first_values(self):
+        script = "class Endless:\n  def __iter__(self):\n    while True: yield 5\n"
+        changed, _ = self.changes(script + "settings.networking.error_backoffs = Endless()")
+        self.assertEqual(changed, {"networking.error_backoffs": [5] * 1000})
+        op = operator(script + "kopf.info(body, reason='r', backoffs=Endless())")
+        self.assertEqual(op.run(0, BODY), {"step": "done"})
+        self.assertEqual(op.host.events[0]["backoffs"], [5] * 1000)
+
     def test_settings_have_the_types_of_the_reference(self):
         op = operator("s = settings\nraise kopf.PermanentError([s.networking.error_backoffs + (2,), s.queueing.worker_limit, s.queueing.idle_timeout,\n"
                       "    s.watching.chunk_size, s.background.instant_exit_timeout, s.peering.priority])", "kopf.on.startup()", args="settings, **_")

@@ -1,7 +1,10 @@
 """JSON of messages."""
 
 import collections.abc
+import itertools
 import json
+
+_MAX_BACKOFFS = 1000
 
 
 def _plain(value):
@@ -32,6 +35,11 @@ def dumps(value):
 def copied(value):
     """Return a value with the types of JSON only."""
     return loads(dumps(value))
+
+
+def backoffs(value):
+    """Return the pauses of an iterable as a list. The reference's documentation has endless ones: the first pauses stand for them."""
+    return list(itertools.islice(value, _MAX_BACKOFFS))
 
 
 def hashable(value):

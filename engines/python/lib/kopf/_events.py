@@ -35,7 +35,7 @@ def _post(objs, level, type, reason, message, backoffs):
         if level is not None:
             posted["level"] = level
         if backoffs is not None:
-            posted["backoffs"] = backoffs if isinstance(backoffs, (int, float, dict)) else list(backoffs)
+            posted["backoffs"] = backoffs if isinstance(backoffs, (int, float, dict)) else _codec.backoffs(backoffs)
         subject = _subject(obj)
         if subject.get("metadata", {}).get("uid") != task.header.get("uid") or not task.header.get("uid"):
             posted["object"] = subject

@@ -194,7 +194,7 @@ def _describe(name, value):
         raise TypeError(f"settings.{name}: {value!r} cannot run in the sandbox: use kopf.WebhookServer or another class of kopf, "
                         "or the option --admission-server of `kopf run`.")
     if isinstance(value, collections.abc.Iterable) and not isinstance(value, (str, bytes, dict, list, tuple, set, frozenset)):
-        value = list(value)
+        value = _codec.backoffs(value)
     try:
         return _codec.copied(value)
     except (TypeError, ValueError) as error:
