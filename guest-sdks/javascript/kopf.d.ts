@@ -214,7 +214,7 @@ declare namespace kopf {
     annotations: any;
     /** Merges values into the patch. */
     merge(values: object): void;
-    /** Adds a function that changes the object, and is called again after a conflict. */
+    /** Adds a function that changes the object in place, or returns another whole object. It is called again after a conflict, and cannot be async. */
     edit(fn: (body: any) => unknown): void;
     [field: string]: any;
   }

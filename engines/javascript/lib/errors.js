@@ -53,12 +53,18 @@ export class ChildrenPending extends Named {}
 
 // failure is what was thrown, as the host gets it.
 export function failure(thrown) {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  let error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (error instanceof TemporaryError && !isDelay(error.delay)) {
+    error = new TypeError(`${nameOf(error)}: ${error.message} (its delay is a number of seconds, or null, not ${String(error.delay)})`);
+  }
   const report = { kind: kindOf(error), message: String(error.message), type: nameOf(error), stack: stackOf(error) };
   if (error instanceof TemporaryError && error.delay !== undefined) report.delay = error.delay;
   if (error instanceof AdmissionError) report.code = error.code;
   return report;
 }
+
+// JSON has null for NaN, which would be another attempt at once, again and again.
+const isDelay = (delay) => delay === undefined || delay === null || Number.isFinite(delay);
 
 // nameOf is the name that an error or its class sets, or else the name of its class: a class that extends TypeError
 // inherits the name "TypeError".

@@ -65,10 +65,16 @@ export function ask(id, header, body) {
   return JSON.stringify({ answers });
 }
 
+// whole is what a function of a patch returns if it is another object. Arrow functions also return what they assign.
+function whole(returned) {
+  if (returned instanceof Promise) throw new TypeError("patch.edit: the function is async, but the host cannot wait for it");
+  return returned !== null && typeof returned === "object" && Object.hasOwn(returned, "metadata") ? returned : undefined;
+}
+
 // transform applies the functions that a task has left.
 export function transform(id, text) {
   try {
-    const edited = byNumber(id).edits.reduce((body, edit) => edit(body) ?? body, JSON.parse(text));
+    const edited = byNumber(id).edits.reduce((body, edit) => whole(edit(body)) ?? body, JSON.parse(text));
     return JSON.stringify({ body: edited });
   } catch (error) {
     return JSON.stringify({ error: failure(error) });

@@ -25,10 +25,16 @@ export function evaluate(callback, functions, kwargs, resource) {
   const fn = key === undefined ? functions[option] : functions[option][key];
   switch (option) {
     case "resource": return Boolean(fn(resource));
-    case "initial_delay": return Number(settled(fn(kwargs)));
+    case "initial_delay": return secondsOf(settled(fn(kwargs)));
     case "when": return Boolean(settled(fn(kwargs)));
   }
   return values.some((item) => Boolean(settled(fn(item.absent ? undefined : item.value, kwargs))));
+}
+
+function secondsOf(value) {
+  const seconds = Number(value);
+  if (!Number.isFinite(seconds)) throw new TypeError(`initialDelay: a number of seconds is expected, not ${String(value)}`);
+  return seconds;
 }
 
 function settled(value) {

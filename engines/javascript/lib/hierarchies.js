@@ -5,7 +5,7 @@
 import { PermanentError } from "kopf/errors";
 import { here } from "kopf/tasks";
 
-const each = (objs, edit) => [].concat(objs).forEach(edit);
+const each = (objs, edit) => [objs].flat(Infinity).forEach(edit);
 const set = (value) => value !== undefined && value !== null && value !== "";
 
 function bodyOf({ owner }) {

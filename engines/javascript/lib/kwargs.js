@@ -93,10 +93,11 @@ export class Kwargs {
     return Object.fromEntries(named);
   }
 
-  // What the library takes of it in the end.
-  changes() { return this.#patch ? Patch.changes(this.#patch) : { patch: undefined, edits: [] }; }
-  warned() { return this.#warnings.map(String); }
-  changed() { return this.#settings?.changes; }
+  // outcome is what the library takes of it in the end. It is no method, since an index may have its name.
+  static outcome(kwargs) {
+    const { patch, edits } = kwargs.#patch ? Patch.changes(kwargs.#patch) : { patch: undefined, edits: [] };
+    return { patch, edits, warnings: kwargs.#warnings.map(String), settings: kwargs.#settings?.changes };
+  }
 }
 
 const REASONS = ["done", "filters_mismatch", "resource_deleted", "operator_pausing", "operator_exiting",

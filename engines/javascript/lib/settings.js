@@ -5,6 +5,7 @@ export class Settings {
 
   constructor(values) {
     this.values = { ...values };
+    Object.values(values).forEach(Object.freeze); // a change within a list would not reach the host
     this.view = this.#at("");
   }
 

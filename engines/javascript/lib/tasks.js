@@ -37,7 +37,7 @@ export function within(task, fn) {
 }
 
 export class Task {
-  wishes = []; // of the function, in order: what the host is asked for
+  wishes = []; // of the function, in order: what the host is asked for, with the children that it offers
   declared = []; // sub-handlers that are not executed yet
   offered = []; // those of the last step
 
@@ -76,9 +76,9 @@ export class Task {
 
   // kept is what holds after errors, too.
   kept(kwargs) {
-    const { patch, edits } = kwargs.changes();
+    const { patch, edits, warnings, settings } = kwargs.constructor.outcome(kwargs);
     this.edits = edits;
-    return { step: "done", patch, transforms: edits.length, warnings: kwargs.warned(), settings: kwargs.changed() };
+    return { step: "done", patch, transforms: edits.length, warnings, settings };
   }
 
   offer(children) {
@@ -87,8 +87,8 @@ export class Task {
   }
 
   // wish asks the host for something.
-  wish(step) {
-    return new Promise((resolve, reject) => { this.wishes.push({ step, resolve, reject }); });
+  wish(step, children) {
+    return new Promise((resolve, reject) => { this.wishes.push({ step, children, resolve, reject }); });
   }
 
   // step is what the host gets when nothing more can run without an answer.
@@ -99,6 +99,7 @@ export class Task {
       return this.outcome;
     }
     this.asked = this.wishes.shift();
+    if (this.asked?.children) return { ...this.asked.step, children: this.offer(this.asked.children) };
     return this.asked?.step ?? { step: "wait" };
   }
 
@@ -124,14 +125,21 @@ function resultOf(kind, result) {
 // release forgets a task.
 export const release = (id) => tasks.delete(id);
 
+// pause is the seconds of a wait. What is no number would wait for ever: JSON has no NaN, and leaves out what is undefined.
+function pause(what, seconds) {
+  if (typeof seconds !== "number" || Number.isNaN(seconds)) throw new TypeError(`${what}: a number of seconds is expected, not ${String(seconds)}`);
+  return Math.max(0, seconds);
+}
+
 // sleep waits for seconds.
 export async function sleep(seconds) {
-  await here().wish({ step: "wait", seconds });
+  await here().wish({ step: "wait", seconds: pause("kopf.sleep", seconds) });
 }
 
 // wait waits until the daemon is to stop, or for seconds; whether it is to stop.
 export async function wait(task, seconds) {
-  const answer = await task.wish({ step: "wait", stoppable: true, ...(seconds === undefined ? {} : { seconds }) });
+  const limit = seconds === undefined ? {} : { seconds: pause("stopped.wait", seconds) };
+  const answer = await task.wish({ step: "wait", stoppable: true, ...limit });
   return Boolean(answer.stopped?.length);
 }
 
@@ -144,8 +152,8 @@ export async function execute(fns) {
   else if (Array.isArray(fns)) children = fns.map((fn) => (fn instanceof Handler ? fn : child([fn])));
   else children = Object.entries(fns).map(([id, fn]) => child([{ id }, fn]));
   if (children.length === 0) return;
-  const { patch } = task.kwargs.changes(); // those of sub-handlers follow it
-  const answer = await task.wish({ step: "execute", patch, children: task.offer(children) });
+  const { patch } = task.kwargs.constructor.outcome(task.kwargs); // those of sub-handlers follow it
+  const answer = await task.wish({ step: "execute", patch }, children);
   if (answer.pending) throw new ChildrenPending("sub-handlers are unfinished");
 }
 

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// scripted is an operator in JavaScript, with the function of its only handler.
+func scripted(t *testing.T, handler string) *Module {
+	t.Helper()
+	engine, err := os.ReadFile("../bin/engines/javascript.wasm")
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
+		t.Skip("SKIPPED: no engine of JavaScript: `make engines` builds it, or says what is missing")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `kopf.on.create("kopfexamples", ` + handler + `);`
+	return loaded(t, "op.js", engine, Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.js"}})
+}
+
+// TestScriptsSayWhatIsWrong: without an error, they would wait for ever, or try again at once without an end.
+func TestScriptsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ handler, want string }{
+		"a wait for what is undefined":   {`async function fn({ spec }) { await kopf.sleep(spec.dely); }`, "kopf.sleep: a number of seconds is expected, not undefined"},
+		"a wait for no number":           {`async function fn({ stopped }) { await stopped.wait(NaN); }`, "stopped.wait: a number of seconds is expected, not NaN"},
+		"a delay that is no number":      {`function fn() { throw new kopf.TemporaryError("busy", NaN); }`, "TemporaryError: busy (its delay is a number of seconds, or null, not NaN)"},
+		"a change in a list of settings": {`function fn({ settings }) { settings.networking.error_backoffs.push(5); }`, "object is not extensible"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			invocation := &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Settings: abi.Raw(`{"networking.error_backoffs":[1]}`)}
+			task, step, err := scripted(t, tt.handler).Start(t.Context(), invocation, []byte(`{"spec":{}}`), &testEnv{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer task.Release(t.Context())
+			if step.Error == nil || !strings.Contains(step.Error.Message, tt.want) {
+				t.Errorf("step = %+v, error %+v", step, step.Error)
+			}
+		})
+	}
+}
+
+// TestScriptsEditInPlace: arrow functions return what they assign, and async ones a promise. Both would take the place of the object.
+func TestScriptsEditInPlace(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ edit, want string }{
+		"a number":          {`(body) => body.spec.x = 3`, `{"metadata":{"name":"obj1"},"spec":{"x":3}}`},
+		"a part":            {`(body) => body.spec = { y: 1 }`, `{"metadata":{"name":"obj1"},"spec":{"y":1}}`},
+		"another object":    {`(body) => ({ ...body, spec: {} })`, `{"metadata":{"name":"obj1"},"spec":{}}`},
+		"an async function": {`async (body) => { body.spec = {}; }`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := []byte(`{"metadata":{"name":"obj1"},"spec":{}}`)
+			m := scripted(t, `function fn({ patch }) { patch.edit(`+tt.edit+`); }`)
+			task, _, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, body, &testEnv{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer task.Release(t.Context())
+			edited, err := task.Transform(t.Context(), body)
+			if string(edited) != tt.want || (err != nil) != (tt.want == "") {
+				t.Errorf("edited = %s, %v", edited, err)
+			}
+		})
+	}
+}
+
+// TestScriptsNameIndicesFreely: an index is a property of what the library asks for the outcome.
+func TestScriptsNameIndicesFreely(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `function fn({ changes }) { const pod = {}; kopf.adopt([[pod]]); return [typeof changes, pod.metadata.generateName]; }`)
+	invocation := &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Indices: []string{"changes", "changed", "warned", "outcome"}}
+	task, step, err := m.Start(t.Context(), invocation, []byte(`{"metadata":{"name":"obj1"}}`), &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	if got := string(step.Result); got != `["object","obj1-"]` {
+		t.Errorf("result = %s, error %+v", got, step.Error)
+	}
+}
+
+// TestScriptsExecuteSideBySide: the positions of children are those of the list that the host got last.
+func TestScriptsExecuteSideBySide(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `async function fn() { await Promise.all([kopf.execute({ a: () => "A" }), kopf.execute({ b: () => "B" })]); }`)
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	for _, want := range []string{"A", "B"} {
+		if len(step.Children) != 1 || step.Children[0].ID != strings.ToLower(want) {
+			t.Fatalf("step = %+v", step)
+		}
+		child, result, err := task.Start(t.Context(), &abi.Invocation{Kind: abi.KindSub, ID: "fn/" + want, Name: "obj1"}, []byte(`{}`), &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		child.Release(t.Context())
+		if got := string(result.Result); got != `"`+want+`"` {
+			t.Errorf("the child %s returns %s", want, got)
+		}
+		if step, err = task.Resume(t.Context(), abi.Answer{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
