@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -287,5 +288,50 @@ func TestManySecrets(t *testing.T) {
 	}
 	if err := r.Close(); err != nil || strings.Contains(out.String(), "token0") || r.messages != 3 {
 		t.Errorf("%d messages, %v", r.messages, err)
+	}
+}
+
+// TestSecretsOfAllForms: secrets in lists, watches, former states and cookies are found, and in the texts of all encoders of JSON.
+func TestSecretsOfAllForms(t *testing.T) {
+	const data = `"data":{"password":"cGFzc1wid29yZA=="}}` // pass\"word
+	answer := func(body string) crossings.Request {
+		return crossings.Request{Call: &abi.Call{}, Answer: abi.Answer{Response: &abi.Response{Body: abi.Raw(body)}}}
+	}
+	headers := func(name, value string) crossings.Request {
+		return crossings.Request{Call: &abi.Call{Headers: map[string][]string{name: {value}}}}
+	}
+	for name, tt := range map[string]struct {
+		what   any
+		log    string
+		hidden []string
+	}{
+		"list":         {answer(`{"kind":"SecretList","items":[{"metadata":{"name":"s"},` + data + `]}`), "", []string{"cGFzc1wid29yZA"}},
+		"verbatim":     {answer(strconv.Quote(secret)), "", []string{"cGFzc1wid29yZA"}},
+		"watch":        {answer(strconv.Quote(`{"type":"ADDED","object":` + secret + "}\n" + `{"type":"DELETED","object":` + secret + "}\n")), "", []string{"cGFzc1wid29yZA"}},
+		"former state": {crossings.Transform{Body: []byte(`{"kind":"Secret","metadata":{"annotations":{"last":"{\"data\":{\"a\":\"Zm9ybWVyMTIz\"}}"}}}`)}, "former123", []string{"Zm9ybWVyMTIz", "former123"}},
+		"cookie":       {headers("Cookie", "session=abcdef123; theme=dark"), "", []string{"abcdef123"}},
+		"new cookie":   {headers("Set-Cookie", "session=abcdef123; Path=/"), "", []string{"abcdef123"}},
+		"HTML":         {headers("X-Api-Key", `a<b"c&d\e`), `{"key":"a<b\"c&d\\e"}`, []string{"c&d", `c\u0026d`}},
+		"ASCII":        {headers("X-Api-Key", "pässwörd"), `{"key":"p\u00e4ssw\u00f6rd"}`, []string{"pässw", "ssw"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			r, err := NewRecorder(&out, Header{}, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			see := r.Border().See
+			for _, what := range []any{crossings.Start{Invocation: &abi.Invocation{}}, tt.what, crossings.Log{Message: tt.log}} {
+				see(crossings.Crossing{Call: 1, What: what})
+			}
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, hidden := range tt.hidden {
+				if strings.Contains(out.String(), hidden) {
+					t.Errorf("the recording contains %s:\n%s", hidden, out.String())
+				}
+			}
+		})
 	}
 }

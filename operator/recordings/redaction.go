@@ -1,6 +1,7 @@
 package recordings
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -58,24 +61,44 @@ const maxDepth = 3
 func forms(name, value string) []string {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
 	pairs := []string{encoded, base64.StdEncoding.EncodeToString([]byte(placeholder(name, 0)))}
+	known, same := map[string]bool{}, []string{value}
 	for depth := range maxDepth + 1 {
-		pairs = append(pairs, value, placeholder(name, depth))
-		next := escaped(value)
-		if next == value {
-			break
+		var next []string
+		for _, form := range same {
+			if known[form] {
+				continue
+			}
+			known[form] = true
+			pairs = append(pairs, form, placeholder(name, depth))
+			next = append(next, escaped(form)...)
 		}
-		value = next
+		same = next
 	}
 	return pairs
 }
 
-// escaped is a text as the content of a JSON string.
-func escaped(value string) string {
+// escaped is a text as the content of a JSON string, as encoders write it: that of Go, first, escapes HTML; others do not; that of
+// Python writes ASCII only.
+func escaped(value string) []string {
 	quoted, err := json.Marshal(value)
 	if err != nil {
-		return value
+		return nil
 	}
-	return string(quoted[1 : len(quoted)-1])
+	html := string(quoted[1 : len(quoted)-1])
+	plain := strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(html)
+	var ascii strings.Builder
+	for _, c := range plain {
+		switch {
+		case c < utf8.RuneSelf:
+			ascii.WriteRune(c)
+		case c > 0xffff:
+			high, low := utf16.EncodeRune(c)
+			fmt.Fprintf(&ascii, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&ascii, `\u%04x`, c)
+		}
+	}
+	return []string{html, plain, ascii.String()}
 }
 
 // add adds a secret. A name that has another value already gets a number: tokens are renewed.
@@ -221,25 +244,48 @@ func (r *redaction) learnCall(call *abi.Call) {
 
 func (r *redaction) learnHeaders(headers map[string][]string) {
 	for name, values := range headers {
-		if !slices.Contains(secretHeaders, strings.ToLower(name)) {
+		name = strings.ToLower(name)
+		if !slices.Contains(secretHeaders, name) {
 			continue
 		}
 		for _, value := range values {
+			if strings.HasSuffix(name, "cookie") {
+				for pair := range strings.SplitSeq(value, ";") { // also the attributes of Set-Cookie, such as a path
+					_, cookie, _ := strings.Cut(pair, "=")
+					r.add("header/"+name, strings.Trim(cookie, ` "`))
+				}
+				continue
+			}
 			_, token, isToken := strings.Cut(value, " ")
 			if !isToken {
 				token = value
 			}
-			r.add("header/"+strings.ToLower(name), token)
+			r.add("header/"+name, token)
 		}
 	}
 }
 
 func (r *redaction) learnJSON(raw []byte) {
-	if !strings.Contains(string(raw), `"Secret"`) {
+	if !bytes.Contains(raw, []byte(`"Secret`)) {
 		return
 	}
-	if value, err := dicts.Decode(raw); err == nil {
+	value, err := dicts.Decode(raw)
+	if err != nil {
+		return
+	}
+	text, ok := value.(string)
+	if !ok {
 		r.learnObjects(value)
+		return
+	}
+	if value, err = dicts.Decode([]byte(text)); err == nil { // the body of a verbatim call
+		r.learnObjects(value)
+		return
+	}
+	for event := range strings.Lines(text) { // the answer to a watch
+		if value, err = dicts.Decode([]byte(event)); err == nil {
+			r.learnObjects(value)
+		}
 	}
 }
 
@@ -251,8 +297,16 @@ func (r *redaction) learnObjects(value any) {
 			r.learnObjects(item)
 		}
 	case dicts.Object:
-		if value["kind"] == "Secret" {
+		switch value["kind"] {
+		case "Secret":
 			r.learnSecret(value)
+		case "SecretList": // its items have no kind
+			items, _ := value["items"].([]any)
+			for _, item := range items {
+				if object, ok := item.(dicts.Object); ok {
+					r.learnSecret(object)
+				}
+			}
 		}
 		for _, item := range value {
 			r.learnObjects(item)
@@ -262,6 +316,17 @@ func (r *redaction) learnObjects(value any) {
 
 func (r *redaction) learnSecret(object dicts.Object) {
 	prefix := strings.Join([]string{"secret", dicts.LookupString(object, "metadata", "namespace"), dicts.LookupString(object, "metadata", "name"), ""}, "/")
+	r.learnData(prefix, object)
+	for _, item := range dicts.LookupObject(object, "metadata", "annotations") { // some keep former states of the whole object
+		text, _ := item.(string)
+		if value, err := dicts.Decode([]byte(text)); err == nil {
+			former, _ := value.(dicts.Object)
+			r.learnData(prefix, former)
+		}
+	}
+}
+
+func (r *redaction) learnData(prefix string, object dicts.Object) {
 	for key, item := range dicts.LookupObject(object, "data") {
 		encoded, _ := item.(string)
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
