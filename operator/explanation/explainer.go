@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -105,14 +106,29 @@ func (x *explainer) recall() {
 	}
 }
 
-// recorded reads the progress of a handler and of its sub-handlers; nil without any.
+// recorded reads the progress of a handler and of its sub-handlers; nil without any. The list of a handler has those of all levels.
 func (x *explainer) recorded(id string) (*Progress, error) {
+	p, subrefs, err := x.record(id)
+	for _, sub := range slices.Compact(slices.Sorted(slices.Values(subrefs))) {
+		below, _, err := x.record(sub)
+		if err != nil {
+			return nil, err
+		}
+		if below != nil {
+			p.Subhandlers = append(p.Subhandlers, *below)
+		}
+	}
+	return p, err
+}
+
+// record reads the progress of one handler, and the ids of its sub-handlers; nil without any.
+func (x *explainer) record(id string) (p *Progress, subrefs []string, err error) {
 	state, err := progression.FromStorage(x.body, x.Settings.Persistence.Progress, []string{id}, x.Now)
 	if err != nil || len(state.IDs()) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	h := state.Handler(id)
-	p := &Progress{ID: id, Purpose: h.Purpose, Attempts: h.Retries, Started: h.Started, Success: h.Success, Failure: h.Failure}
+	p = &Progress{ID: id, Purpose: h.Purpose, Attempts: h.Retries, Started: h.Started, Success: h.Success, Failure: h.Failure}
 	if !h.Stopped.IsZero() {
 		p.Stopped = &h.Stopped
 	}
@@ -122,17 +138,7 @@ func (x *explainer) recorded(id string) (*Progress, error) {
 	if h.Message != nil {
 		p.Error = *h.Message
 	}
-	for _, sub := range h.Subrefs {
-		below, err := x.recorded(sub)
-		if err != nil {
-			return nil, err
-		}
-		if below != nil {
-			below.Subhandlers = nil // the list of the parent has those of all levels
-			p.Subhandlers = append(p.Subhandlers, *below)
-		}
-	}
-	return p, nil
+	return p, h.Subrefs, nil
 }
 
 // describe identifies the object and its cause.

@@ -167,6 +167,19 @@ func TestProgressIsThatOnTheObject(t *testing.T) {
 	}
 }
 
+// TestRecordsThatNameEachOther: everybody who may annotate the object can write such records.
+func TestRecordsThatNameEachOther(t *testing.T) {
+	g := &declared{handlers: []abi.Handler{handler(abi.KindCreate, "a")}}
+	e := explain(t, g, `,"annotations":{`+record("a", `{"subrefs":["a","b","b"]}`)+","+record("b", `{"subrefs":["b","a"]}`)+`}`, "{}")
+	var ids []string
+	for _, p := range e.Handlers[0].Progress.Subhandlers {
+		ids = append(ids, p.ID)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, ids); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDeletionNamesWhatItWaitsFor(t *testing.T) {
 	deleting := func(finalizers, annotations string) string {
 		return `,"deletionTimestamp":"2026-01-01T11:00:00Z","finalizers":[` + finalizers + `],"annotations":{` + annotations + `}`
