@@ -14,28 +14,30 @@ var ofNamespaces = []string{"status", "finalize"}
 // proxy. Of a subresource with a path of its own, it returns the first part. Parse checks no
 // names: see Of.
 func Parse(path string) (t Target, ok bool) {
-	for _, root := range []Path{Groups, Core} {
-		_, rest, found := strings.Cut(path, string(root)+"/")
-		if !found {
-			continue
-		}
-		parts := strings.Split(strings.Trim(rest, "/"), "/")
-		if root == Groups {
-			t.Group, parts = parts[0], parts[1:]
-		}
-		if len(parts) < 2 {
-			return Target{}, false
-		}
-		t.Version, parts = parts[0], parts[1:]
-		if len(parts) > 2 && parts[0] == "namespaces" && !slices.Contains(ofNamespaces, parts[2]) {
-			t.Namespace, parts = parts[1], parts[2:]
-		}
-		for i, into := range []*string{&t.Plural, &t.Name, &t.Subresource} {
-			if i < len(parts) {
-				*into = parts[i]
-			}
-		}
-		return t, true
+	const core = string(Core) + "/v1/"
+	at := strings.Index(path, core)
+	if at < 0 || strings.Contains(path[:at], string(Groups)+"/") { // an object may have the name apis
+		at = len(path)
 	}
-	return Target{}, false
+	rest, isCore := strings.CutPrefix(path[at:], string(Core)+"/")
+	if !isCore {
+		_, rest, _ = strings.Cut(path, string(Groups)+"/")
+	}
+	parts := strings.Split(strings.Trim(rest, "/"), "/")
+	if !isCore {
+		t.Group, parts = parts[0], parts[1:]
+	}
+	if len(parts) < 2 {
+		return Target{}, false
+	}
+	t.Version, parts = parts[0], parts[1:]
+	if len(parts) > 2 && parts[0] == "namespaces" && !slices.Contains(ofNamespaces, parts[2]) {
+		t.Namespace, parts = parts[1], parts[2:]
+	}
+	for i, into := range []*string{&t.Plural, &t.Name, &t.Subresource} {
+		if i < len(parts) {
+			*into = parts[i]
+		}
+	}
+	return t, true
 }
