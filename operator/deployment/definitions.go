@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
@@ -31,12 +33,15 @@ type definition struct {
 			ShortNames []string `json:"shortNames"`
 			Categories []string `json:"categories"`
 		} `json:"names"`
-		Versions []struct {
-			Name         string                    `json:"name"`
-			Served       bool                      `json:"served"`
-			Subresources map[string]map[string]any `json:"subresources"`
-		} `json:"versions"`
+		Versions []definedVersion `json:"versions"`
 	} `json:"spec"`
+}
+
+// definedVersion is a version of a definition.
+type definedVersion struct {
+	Name         string                    `json:"name"`
+	Served       bool                      `json:"served"`
+	Subresources map[string]map[string]any `json:"subresources"`
 }
 
 var errNoDefinition = errors.New("there is no CustomResourceDefinition in it")
@@ -76,17 +81,18 @@ func Definitions(text []byte) ([]selectors.Resource, error) {
 func (d *definition) resources() []selectors.Resource {
 	var all []selectors.Resource
 	names := d.Spec.Names
-	for _, version := range d.Spec.Versions {
-		if !version.Served {
+	slices.SortStableFunc(d.Spec.Versions, func(a, b definedVersion) int { return version.CompareKubeAwareVersionStrings(b.Name, a.Name) }) // the server prefers the first
+	for _, v := range d.Spec.Versions {
+		if !v.Served {
 			continue
 		}
 		r := selectors.Resource{
-			Group: d.Spec.Group, Version: version.Name, Plural: names.Plural, Kind: names.Kind,
+			Group: d.Spec.Group, Version: v.Name, Plural: names.Plural, Kind: names.Kind,
 			Singular: cmp.Or(names.Singular, strings.ToLower(names.Kind)), Shortcuts: names.ShortNames, Categories: names.Categories,
 			Namespaced: d.Spec.Scope != "Cluster", Preferred: len(all) == 0,
 			Verbs: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 		}
-		for name := range version.Subresources {
+		for name := range v.Subresources {
 			r.Subresources = append(r.Subresources, name)
 		}
 		all = append(all, r)

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,11 +176,33 @@ func TestRightsThatAreUnknown(t *testing.T) {
 	}
 }
 
+// TestRightsAreTheLeast: * of a module is what the host lets through, not also escalate and impersonate; and a namespace may be named
+// twice.
+func TestRightsAreTheLeast(t *testing.T) {
+	o := operator(handler(abi.KindEvent, "shops"))
+	o.Namespaces, o.Wanted = []string{"a", "a"}, true
+	o.Registrations[0].Capabilities = &abi.Capabilities{Kubernetes: []abi.KubernetesRule{{Groups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"roles"}, Verbs: []string{"*"}}}}
+	all, err := o.rights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := all["a"]; len(rules) == 0 || slices.Contains(rules[len(rules)-1].verbs, "*") {
+		t.Errorf("rights in the namespace: %+v", rules)
+	}
+	if len(all[""]) != 1 { // definitions
+		t.Errorf("rights in the whole cluster: %+v", all[""])
+	}
+	o.Registrations[0].Capabilities.Kubernetes[0].Namespaces = []string{""}
+	if _, err := o.rights(); err == nil || !strings.Contains(err.Error(), "is not a pattern of namespaces") {
+		t.Errorf("an empty namespace: error %v", err)
+	}
+}
+
 func TestDefinitions(t *testing.T) {
 	const text = `{kind: Namespace}
 ---
 {kind: CustomResourceDefinition, spec: {group: g, scope: Cluster, names: {plural: ps, kind: P, shortNames: [p]}, versions: [
-  {name: v2, served: true, subresources: {status: {}}}, {name: v1, served: true}, {name: v0, served: false}]}}`
+  {name: v2beta1, served: true}, {name: v1, served: true}, {name: v2, served: true, subresources: {status: {}}}, {name: v3, served: false}]}}`
 	got, err := Definitions([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -188,6 +211,7 @@ func TestDefinitions(t *testing.T) {
 	want := []selectors.Resource{
 		{Group: "g", Version: "v2", Plural: "ps", Kind: "P", Singular: "p", Shortcuts: []string{"p"}, Subresources: []string{"status"}, Preferred: true, Verbs: all},
 		{Group: "g", Version: "v1", Plural: "ps", Kind: "P", Singular: "p", Shortcuts: []string{"p"}, Verbs: all},
+		{Group: "g", Version: "v2beta1", Plural: "ps", Kind: "P", Singular: "p", Shortcuts: []string{"p"}, Verbs: all},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

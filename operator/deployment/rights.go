@@ -1,11 +1,13 @@
 package deployment
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -47,10 +49,15 @@ var wholeCluster = []string{""}
 // places are the namespaces whose roles have the rights on namespaced resources. RBAC knows no patterns.
 func (o *Operator) places() []string {
 	exact := selectors.ParseNamespaces(o.Namespaces).Exact()
-	if len(exact) == 0 || len(exact) < len(o.Namespaces) {
+	if len(exact) == 0 || o.hasPatterns() {
 		return wholeCluster
 	}
 	return exact
+}
+
+func (o *Operator) hasPatterns() bool {
+	exact := selectors.ParseNamespaces(o.Namespaces).Exact()
+	return slices.ContainsFunc(o.Namespaces, func(name string) bool { return !slices.Contains(exact, name) })
 }
 
 // Rights returns the service account of the operator, and its roles.
@@ -83,8 +90,7 @@ func (o *Operator) rights() (rights, error) {
 	o.addPeering(all)
 	o.addAdmission(all, served.Webhooks, demands)
 	o.addReplicas(all, len(served.Webhooks) > 0)
-	o.addWanted(all)
-	return all, nil
+	return all, o.addWanted(all)
 }
 
 func (o *Operator) account() dicts.Object {
@@ -128,7 +134,7 @@ func isChanged(resource selectors.Resource, demands []selectors.Demand) bool {
 // addObservation adds what tells the operator about new resources and namespaces.
 func (o *Operator) addObservation(all rights) {
 	all.add(wholeCluster, rule{"apiextensions.k8s.io", []string{"customresourcedefinitions"}, nil, []string{"list", "watch"}})
-	if exact := selectors.ParseNamespaces(o.Namespaces).Exact(); len(exact) < len(o.Namespaces) {
+	if o.hasPatterns() {
 		all.add(wholeCluster, rule{"", []string{"namespaces"}, nil, []string{"list", "watch"}})
 	}
 }
@@ -217,8 +223,13 @@ func isHandled(resource selectors.Resource, demands []selectors.Demand, kind abi
 }
 
 // addWanted adds the requests that the modules declare. Rights in namespaces with a pattern hold in the whole cluster.
-func (o *Operator) addWanted(all rights) {
+//
+// Errors: the host grants no such requests.
+func (o *Operator) addWanted(all rights) error {
 	for _, r := range o.Registrations {
+		if _, err := calls.Wanted(r.Capabilities); err != nil {
+			return fmt.Errorf("a module wants rights that cannot be granted: %w", err)
+		}
 		if r.Capabilities == nil {
 			continue
 		}
@@ -230,11 +241,16 @@ func (o *Operator) addWanted(all rights) {
 					places = wholeCluster
 				}
 			}
+			verbs := wanted.Verbs
+			if slices.Contains(verbs, "*") { // in a role, it would also allow to impersonate and to escalate
+				verbs = calls.Verbs()
+			}
 			for _, group := range wanted.Groups {
-				all.add(places, rule{group, wanted.Resources, nil, wanted.Verbs})
+				all.add(places, rule{group, wanted.Resources, nil, verbs})
 			}
 		}
 	}
+	return nil
 }
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[!") }

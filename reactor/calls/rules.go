@@ -32,6 +32,9 @@ const all = "*"
 
 var verbs = []string{"get", "list", "create", "update", "patch", "delete", "deletecollection"}
 
+// Verbs are those that * stands for: guests can make no other requests.
+func Verbs() []string { return slices.Clone(verbs) }
+
 // ParseRule parses a rule of the form VERBS:RESOURCES[:NAMESPACES], with commas within
 // each part: get,list:pods,deployments.apps:team-*. Subresources have the form pods/log or
 // deployments.apps/scale.
