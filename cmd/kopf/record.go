@@ -54,11 +54,28 @@ func (r *recordOptions) record(ctx context.Context, o operator.Options, secrets 
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) // objects may be confidential
+	file, err := confidential(r.path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(recordings.Run(ctx, o, file, size, secrets), file.Close())
+}
+
+// confidential begins a file that only its owner can read, since objects may be confidential. A file that exists may have been
+// readable by others.
+func confidential(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = file.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
 
 // secretNames are the names of the configuration that recordings do not contain.

@@ -80,3 +80,30 @@ func TestRecordedRunsAreReplayed(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordingsAreConfidential, also if the file exists already.
+func TestRecordingsAreConfidential(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rec")
+	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil { //nolint:gosec // on purpose
+		t.Fatal(err)
+	}
+	for range 2 {
+		file, err := confidential(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := file.Stat()
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil || info.Mode().Perm() != 0o600 || info.Size() != 0 {
+			t.Errorf("the mode is %v, the size %d, error %v", info.Mode(), info.Size(), err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if file, err := confidential(os.DevNull); err != nil || file.Close() != nil {
+		t.Error(err)
+	}
+}
