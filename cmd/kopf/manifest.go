@@ -102,6 +102,8 @@ func (o *manifestOptions) check() error {
 		return usageError{errors.New("either --replicas or --hosted can be used, not both: the host runs the operator")}
 	case o.hosted && o.image != "":
 		return usageError{errors.New("either --image or --hosted can be used, not both: a hosted operator needs no image")}
+	case o.hosted && (o.peering != "" || o.managed != ""):
+		return usageError{errors.New("--hosted goes with neither --peering nor --admission-managed: hosted operators take part in no peering, and the host keeps the configurations of webhooks")}
 	case o.values && (o.hosted || o.image != ""):
 		return usageError{errors.New("--values is for the Helm chart: leave out --image and --hosted")}
 	}
