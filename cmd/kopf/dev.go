@@ -63,6 +63,9 @@ func (o *runOptions) developIn(ctx context.Context, args []string, throwAway boo
 	if err != nil {
 		return err
 	}
+	if throwAway && (o.kubeconfig != "" || o.context != "") {
+		return usageError{errors.New("either --cluster can be used, or --kubeconfig and --context: not both")}
+	}
 	o.modules = []string{project.Name()} // the session finds its file
 	o.develop = func(ctx context.Context, options operator.Options, log zerolog.Logger) error {
 		session := development.Session{Project: project, Options: options, Messages: stderr, Log: log}
@@ -76,6 +79,7 @@ func (o *runOptions) developIn(ctx context.Context, args []string, throwAway boo
 		case err != nil:
 			return err
 		}
+		session.Options.Login = operator.KubeconfigAt(cluster.Kubeconfig) // in a pod, its service account would come first
 		return errors.Join(session.Run(ctx), cluster.Stop())
 	}
 	return o.run(ctx, stdout, stderr)

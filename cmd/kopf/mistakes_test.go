@@ -48,6 +48,8 @@ func TestMistakes(t *testing.T) {
 		{"build op.py -o declared", exitUsage, "--output declared: it is no regular file: name the file of the module"},
 		{"build a b", exitUsage, `unexpected argument "b"`},
 		{"dev declared", exitUsage, "declared: there is no operator"},
+		{"dev --cluster --context x op.js", exitUsage, "either --cluster can be used, or --kubeconfig and --context"},
+		{"manifest op.js -A --hosted --peering x", exitUsage, "hosted operators take part in no peering"},
 		{"dev a b", exitUsage, `unexpected argument "b"`},
 		{"doctor a b", exitUsage, `unexpected argument "b": name one operator`},
 		{"doctor missing.wasm", exitUsage, "missing.wasm: no such file"},
