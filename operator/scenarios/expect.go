@@ -191,7 +191,7 @@ func readAll(n documents.Node, title, field string, items func(r *run) []any) (c
 	return func(r *run) []Mismatch { return r.compare(n, title, list, items(r), field) }, nil
 }
 
-// readSome reads items that must exist among others, in this order.
+// readSome reads items that must exist among others, in this order. Of an empty list, none may exist.
 func readSome(n documents.Node, title string, items func(r *run) []any) (check, error) {
 	list, err := readWanted(n)
 	if err != nil {
@@ -199,6 +199,9 @@ func readSome(n documents.Node, title string, items func(r *run) []any) (check, 
 	}
 	return func(r *run) []Mismatch {
 		found, at := items(r), 0
+		if len(list) == 0 {
+			return r.compare(n, title, nil, found, "")
+		}
 		for _, w := range list {
 			i := slices.IndexFunc(found[min(at, len(found)):], func(item any) bool { return fits(w.value, item, "") })
 			if i < 0 {

@@ -25,7 +25,7 @@ import (
 // File is a file of scenarios for one operator.
 type File struct {
 	Path       string
-	Modules    []string // paths, or names with a scheme
+	Modules    []string // paths
 	Namespaces []string
 	Config     map[string]string
 	Allow      []operator.Rule // grants of requests, in addition to those that the modules declare

@@ -338,3 +338,29 @@ func TestScenariosThatDoNotEndNameTheirStep(t *testing.T) {
 		t.Errorf("stuck = %v, error = %s", outcome.Stuck, outcome.Error)
 	}
 }
+
+// TestEmptyListsExpectNothing: as for calls, events and requests.
+func TestEmptyListsExpectNothing(t *testing.T) {
+	guest := &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindCreate, "create_fn", "")},
+		Do: map[string]guesttest.Handler{"create_fn": func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
+			c.Log(20, "hello")
+			return guesttest.Done(abi.Outcome{})
+		}},
+	}
+	got := results(t, guest, `
+scenarios:
+- name: something
+  steps:
+  - apply: `+object+`
+  - expect: {logs: [], patches: []}
+- name: nothing
+  steps:
+  - expect: {logs: [], patches: []}
+`)
+	for _, want := range []string{"FAIL op_test.yaml: something", "6:20: logs\n    + hello\n", "6:33: patches\n    + {", "ok   op_test.yaml: nothing"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q in\n%s", want, got)
+		}
+	}
+}
