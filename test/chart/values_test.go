@@ -102,3 +102,14 @@ func TestTracesAreSentToTheCollectorOfTheValues(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeLimitsAreNumbers: Helm reads each number of a file as a float, whose text would be 6.7108864e+07.
+func TestLargeLimitsAreNumbers(t *testing.T) {
+	given := serveValues + "host: {limits: {MaxMemory: 67108864, LogLimit: 1.5, MaxFiles: 64Mi}}\n"
+	args := container(t, find(t, rendered(t, "mailer", "shops", given), "Deployment"))["args"].([]any)
+	for _, want := range []any{"--limit=MaxMemory=67108864", "--limit=LogLimit=1.5", "--limit=MaxFiles=64Mi"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("there is no %s in %v", want, args)
+		}
+	}
+}

@@ -106,7 +106,7 @@ labels: {{- include "kopf.labels" . | nindent 2 }}
 - {{ printf "--allow-private-host=%s" . | quote }}
 {{- end }}
 {{- range $limit, $value := .Values.host.limits }}
-- {{ printf "--limit=%s=%v" $limit $value | quote }}
+- {{ printf "--limit=%s=%s" $limit (kindIs "string" $value | ternary $value (toJson $value)) | quote }}
 {{- end }}
 {{- if .Values.host.admission.enabled }}
 - {{ printf "--admission-server={\"type\":\"server\",\"port\":9443,\"service\":{\"namespace\":%q,\"name\":%q,\"port\":443},\"secret\":{\"namespace\":%[1]q,\"name\":\"%s-admission\"}}" .Release.Namespace $name $name | quote }}
