@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +187,8 @@ type schema struct {
 	Items                *schema
 	AdditionalProperties *schema `json:"additionalProperties"`
 	Description          string
+	Required             []string
+	MinItems             int                     `json:"minItems"`
 	Rules                []struct{ Rule string } `json:"x-kubernetes-validations"`
 }
 
@@ -225,6 +228,17 @@ func TestTypesAgreeWithTheDefinitions(t *testing.T) {
 		agree(t, string(kind)+": ", "status", reflect.TypeFor[api.Status](), root.Properties["status"], absent)
 		if rules := root.Properties["spec"].Properties["module"].Rules; len(rules) != 1 || !strings.Contains(rules[0].Rule, "r'"+api.ReferencePattern+"'") {
 			t.Errorf("%s: the pattern of modules differs: %v", kind, rules)
+		}
+	}
+}
+
+// TestVerificationNeedsKeys: the API server drops a mistyped field, and must not accept a
+// verification that demands nothing then.
+func TestVerificationNeedsKeys(t *testing.T) {
+	for kind, root := range definitions(t) {
+		v := root.Properties["spec"].Properties["verification"]
+		if !slices.Contains(v.Required, "keys") || v.Properties["keys"].MinItems != 1 {
+			t.Errorf("%s: the schema accepts a verification without keys", kind)
 		}
 	}
 }
