@@ -179,6 +179,9 @@ func (s *LocalServer) tlsConfig() (*tls.Config, error) {
 			config.ClientAuth = tls.NoClientCert
 		}
 	case VerifyOptional:
+		if config.ClientCAs == nil {
+			config.ClientCAs = x509.NewCertPool() // nil means those of the system, so anybody with a public certificate
+		}
 		config.ClientAuth = tls.VerifyClientCertIfGiven
 	case VerifyRequired:
 		if config.ClientCAs == nil {

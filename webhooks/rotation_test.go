@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"slices"
 	"testing"
@@ -91,5 +92,16 @@ func TestNamesOfReplicas(t *testing.T) {
 	}
 	if again, err := defaultSchedule.next(second, []string{"x"}, now); err != nil || again != second {
 		t.Errorf("the replicas do not agree: %v", err)
+	}
+}
+
+// TestOptionalWithoutAuthorities: no certificate of a client is verified by the authorities of the system.
+func TestOptionalWithoutAuthorities(t *testing.T) {
+	config, err := (&LocalServer{Verify: VerifyOptional}).tlsConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.ClientAuth != tls.VerifyClientCertIfGiven || config.ClientCAs == nil {
+		t.Errorf("%v by %v", config.ClientAuth, config.ClientCAs)
 	}
 }
