@@ -98,17 +98,18 @@ func (s *LocalServer) serve(
 		return errors.Join(fmt.Errorf("the webhook server: %w", err), listener.Close())
 	}
 	server := wire.New(s.newServer(handler))
-	update := func(next *keyPair) error {
-		if err := s.dump(next.bundle); err != nil {
-			return err
-		}
+	adopt := func(next *keyPair) {
 		current.Store(next.cert)
 		s.env.expires(next.cert)
 		announce(s.clientConfig(port, next.bundle))
-		return nil
 	}
-	if err := update(first); err != nil {
+	if err := s.dump(first.bundle); err != nil {
 		return errors.Join(err, bounded.Close())
+	}
+	adopt(first)
+	update := func(next *keyPair) error {
+		adopt(next) // whatever becomes of the file: it would not be tried again
+		return s.dump(next.bundle)
 	}
 	s.env.Log.Debug().Msg(fmt.Sprintf("Listening for webhooks at %s", s.url(accessibleOr(s.Addr), port)))
 	watching, stop := context.WithCancel(ctx)
@@ -154,14 +155,16 @@ func (s *LocalServer) routed(handler http.Handler) http.Handler {
 	if root == "" {
 		return handler
 	}
-	mux := http.NewServeMux()
-	mux.Handle(root+"/", http.StripPrefix(root, handler))
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+	below := http.StripPrefix(root, handler)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // no http.ServeMux, for which a path can be an invalid pattern
+		if strings.HasPrefix(r.URL.Path, root+"/") {
+			below.ServeHTTP(w, r)
+			return
+		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = w.Write([]byte("404: Not Found")) // the client may have disconnected
 	})
-	return mux
 }
 
 // clientConfig tells the API server how to reach the server.

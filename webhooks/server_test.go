@@ -160,6 +160,22 @@ func TestInsecureServer(t *testing.T) {
 	}
 }
 
+// TestOddPaths: the prefix of paths is a text, and no pattern of net/http.
+func TestOddPaths(t *testing.T) {
+	for _, path := range []string{"/a b", "/{", "/{x}/", "x{y}", "/{$}", "/a//b", "/a/../b"} {
+		t.Run(path, func(t *testing.T) {
+			s := serve(t, &webhooks.LocalServer{Addr: "127.0.0.1", Path: path, Insecure: true}, nil)
+			config := s.config(t)
+			if code, text := get(t, http.DefaultClient, strings.TrimRight(*config.URL, "/")+"/some/id"); code != 200 || text != "/some/id" {
+				t.Errorf("%d %s", code, text)
+			}
+			if code, text := get(t, http.DefaultClient, strings.TrimRight(*config.URL, "/")+"x/some/id"); code != 404 || text != "404: Not Found" {
+				t.Errorf("another path: %d %s", code, text)
+			}
+		})
+	}
+}
+
 func TestPortInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -241,6 +257,23 @@ func TestCertificateFiles(t *testing.T) {
 		rsp.Body.Close()
 		t.Error("the old certificate is still there")
 	}
+}
+
+// TestUnwritableDump: a new certificate is used and announced, also if the file for people cannot be written.
+func TestUnwritableDump(t *testing.T) {
+	folder, dump := t.TempDir(), filepath.Join(t.TempDir(), "sub", "ca.pem")
+	if err := os.Mkdir(filepath.Dir(dump), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile := write(t, folder, pair(t, "first", nil))
+	s := serve(t, &webhooks.LocalServer{Addr: "127.0.0.1", CertFile: certFile, KeyFile: keyFile, CADump: dump, FileCheckInterval: 20 * time.Millisecond}, nil)
+	s.config(t)
+	if err := os.RemoveAll(filepath.Dir(dump)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, folder, pair(t, "second", nil))
+	second := s.config(t)
+	get(t, client(t, second), *second.URL)
 }
 
 func TestBadCertificates(t *testing.T) {
