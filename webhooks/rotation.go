@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -86,7 +87,9 @@ func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
 		if covers(known, names) && !s.aged(b.leaf.Leaf, s.leaf, now) && signer >= 0 && signer <= best {
 			return nil
 		}
-		names = append(slices.Clone(names), known...) // other replicas may need other names
+		if len(strings.Join(known, "")) <= maxNames {
+			names = append(slices.Clone(names), known...) // other replicas may need other names
+		}
 	}
 	leaf, err := b.authorities[best].issue(names, now, s.leaf)
 	if err != nil {
@@ -95,6 +98,10 @@ func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
 	b.leaf = leaf
 	return nil
 }
+
+// maxNames bounds the names of earlier certificates that a new one has, in bytes. Beyond it, replicas that still need theirs add them
+// again: with the names of all former pods, a secret would get too large to be accepted as ours.
+const maxNames = maxSecretPart / 4
 
 // signing is the newest authority that all clients know by now.
 func (s schedule) signing(authorities []*authority, now time.Time) int {

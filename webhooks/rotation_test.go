@@ -3,7 +3,9 @@ package webhooks
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -92,6 +94,30 @@ func TestNamesOfReplicas(t *testing.T) {
 	}
 	if again, err := defaultSchedule.next(second, []string{"x"}, now); err != nil || again != second {
 		t.Errorf("the replicas do not agree: %v", err)
+	}
+}
+
+// TestNamesOfFormerReplicas: pods come and go with names of their own. The certificate does not keep them for ever: a large one
+// would be refused as a foreign one.
+func TestNamesOfFormerReplicas(t *testing.T) {
+	var b *bundle
+	for i := range 400 {
+		for _, name := range []string{"stays.example.com", fmt.Sprintf("pod-%d.%s", i, strings.Repeat("namespace.", 20))} {
+			var err error
+			if b, err = defaultSchedule.next(b, []string{name}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(b.leaf.Leaf.DNSNames, name) {
+				t.Fatalf("%s is missing", name)
+			}
+		}
+	}
+	data, err := b.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeBundle(data); err != nil {
+		t.Error(err)
 	}
 }
 
