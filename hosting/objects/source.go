@@ -22,6 +22,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/apiserver"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -137,10 +138,13 @@ var ErrRival = errors.New("another host serves the same declarations, so each op
 // established is how long a host has to serve until it continues in spite of another one: the later host ends.
 const established = 15 * time.Second
 
+// maxHost bounds the name of a host in messages, in bytes: whoever may write a status chooses it.
+const maxHost = 253
+
 // met notes that another host corrects the statuses that this one writes.
-func (s *Source) met(host string) {
+func (s *Source) met(host string, everywhere bool) {
 	now := time.Now()
-	if err := fmt.Errorf("%w: the other one is %s", ErrRival, host); now.Sub(s.began) < established {
+	if err := fmt.Errorf("%w: the other one is %s", ErrRival, legible.Short(host, maxHost)); everywhere && now.Sub(s.began) < established {
 		s.end(err)
 	} else if told := s.told.Load(); now.Unix()-told >= 60 && s.told.CompareAndSwap(told, now.Unix()) {
 		s.log.Error().Err(err).Msg("Operators run twice.")

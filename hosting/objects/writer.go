@@ -34,8 +34,8 @@ type writer struct {
 	patch func(ctx context.Context, key hosting.Key, patch []byte) error                      // of a status
 	post  func(ctx context.Context, namespace string, event *unstructured.Unstructured) error // of an event
 	log   zerolog.Logger
-	rival func(host string) // gets the name of another host that reports about the same object
-	queue chan struct{}     // has a token when an object may be pending
+	rival func(host string, everywhere bool) // gets the name of another host that reports about the same objects: see isEverywhere
+	queue chan struct{}                      // has a token when an object may be pending
 
 	mu      sync.Mutex // guards objects
 	objects map[hosting.Key]*object
@@ -47,6 +47,7 @@ type object struct {
 	present *api.Status // on the server
 	wanted  *api.Status // nil: nothing to write
 	newest  *api.Status // what was wanted last; nil: nothing
+	rival   string      // the host that has changed the status last; empty: none
 	late    bool        // a timer compares the present status with the newest one
 	seen    *seen       // what the watch has shown while a writer had the object; nil: nothing
 	busy    bool        // a writer has it
@@ -58,7 +59,7 @@ type object struct {
 type seen struct{ status *api.Status }
 
 func newWriter(client dynamic.Interface, log zerolog.Logger) *writer {
-	w := &writer{log: log, rival: func(string) {}, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
+	w := &writer{log: log, rival: func(string, bool) {}, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
 	w.patch = func(ctx context.Context, key hosting.Key, patch []byte) error {
 		_, err := client.Resource(resource(key.Kind)).Namespace(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 		return err
@@ -107,19 +108,36 @@ const correction = 2 * time.Second
 // the watch was late.
 func (w *writer) correct(o *object) {
 	w.mu.Lock()
-	o.late = false
-	rival := ""
+	o.late, o.rival = false, ""
+	everywhere := false
 	if o.wanted == nil {
 		o.wanted = o.newest // not written if the server has it by now
 		if o.present != nil && o.present.Host != o.newest.Host {
-			rival = o.present.Host
+			o.rival = o.present.Host
+			everywhere = w.isEverywhere(o.rival)
 		}
 	}
+	rival := o.rival
 	w.mu.Unlock()
 	if rival != "" {
-		w.rival(rival)
+		w.rival(rival, everywhere)
 	}
 	w.wake()
+}
+
+// isEverywhere reports whether a host has changed statuses in most namespaces, or of the cluster kind. Otherwise it may be nothing but a
+// name: owners of a namespace often may write the statuses in it. The caller holds the lock.
+func (w *writer) isEverywhere(host string) bool {
+	all, found := map[string]bool{}, map[string]bool{}
+	for key, o := range w.objects {
+		if o.newest != nil {
+			all[key.Namespace] = true
+		}
+		if o.rival == host {
+			found[key.Namespace] = true
+		}
+	}
+	return found[""] || 2*len(found) > len(all)
 }
 
 func (w *writer) forget(key hosting.Key) {

@@ -237,7 +237,11 @@ func TestRivals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, r := written(t)
 		var rivals []string
-		w.rival = func(name string) { rivals = append(rivals, name) }
+		w.rival = func(name string, everywhere bool) {
+			if rivals = append(rivals, name); !everywhere {
+				t.Error("the only namespace is not everywhere")
+			}
+		}
 		mine, theirs := status("Serving", 1), status("Serving", 1)
 		mine.Host, theirs.Host = "me", "other"
 		w.observed(key, "u", theirs) // of a host that has ended, maybe
@@ -258,4 +262,36 @@ func TestRivals(t *testing.T) {
 			t.Errorf("written %d times, rivals %q", len(statuses), rivals)
 		}
 	})
+}
+
+// TestRivalOfOneTenant: whoever may write the statuses of one namespace, as its owner may, must not end the host of all.
+func TestRivalOfOneTenant(t *testing.T) {
+	for _, tt := range []struct {
+		spaces     []string // whose statuses the other one writes
+		everywhere bool
+	}{{[]string{"a"}, false}, {[]string{"a", "b"}, true}, {[]string{""}, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _ := written(t)
+			certain := false
+			w.rival = func(_ string, everywhere bool) { certain = certain || everywhere }
+			mine, theirs := status("Serving", 1), status("Serving", 1)
+			mine.Host, theirs.Host = "me", "other"
+			for _, namespace := range []string{"", "a", "b"} {
+				for _, name := range []string{"x", "y"} {
+					w.observed(hosting.Key{Namespace: namespace, Name: name}, "u", theirs) // of a host that has ended, maybe
+					w.want(hosting.Key{Namespace: namespace, Name: name}, mine)
+				}
+			}
+			time.Sleep(time.Minute)
+			for _, namespace := range tt.spaces {
+				for _, name := range []string{"x", "y"} {
+					w.observed(hosting.Key{Namespace: namespace, Name: name}, "u", theirs)
+				}
+			}
+			time.Sleep(time.Minute)
+			if certain != tt.everywhere {
+				t.Errorf("in the namespaces %q: everywhere %t", tt.spaces, certain)
+			}
+		})
+	}
 }
