@@ -99,6 +99,10 @@ func TestValuesAreChecked(t *testing.T) {
 		{"spec.scope: a WasmOperator serves its own namespace only", api.Namespaced, func(o *api.Operator) {
 			o.Spec.Scope = &api.Scope{NamespaceSelector: &metav1.LabelSelector{}}
 		}},
+		{"spec.scope: it selects no namespaces", api.Cluster, func(o *api.Operator) { o.Spec.Scope = &api.Scope{} }},
+		{"spec.scope.namespaceSelector: it has neither matchLabels nor matchExpressions", api.Cluster, func(o *api.Operator) {
+			o.Spec.Scope = &api.Scope{Namespaces: []string{"*"}, NamespaceSelector: &metav1.LabelSelector{}}
+		}},
 		{"kind: \"Pod\": want WasmOperator or ClusterWasmOperator", "Pod", func(*api.Operator) {}},
 		{"apiVersion: \"v1\": want hosting.kopf.dev/v1alpha1", api.Namespaced, func(o *api.Operator) { o.APIVersion = "v1" }},
 		{"spec.module: the field is missing", api.Namespaced, func(o *api.Operator) { o.Spec.Module = "" }},
@@ -189,6 +193,7 @@ type schema struct {
 	Description          string
 	Required             []string
 	MinItems             int                     `json:"minItems"`
+	MinProperties        int                     `json:"minProperties"`
 	Rules                []struct{ Rule string } `json:"x-kubernetes-validations"`
 }
 
@@ -232,10 +237,13 @@ func TestTypesAgreeWithTheDefinitions(t *testing.T) {
 	}
 }
 
-// TestVerificationNeedsKeys: the API server drops a mistyped field, and must not accept a
-// verification that demands nothing then.
-func TestVerificationNeedsKeys(t *testing.T) {
+// TestMistypedFields: the API server drops them, and must not accept a verification that demands
+// nothing then, or a scope that is the whole cluster.
+func TestMistypedFields(t *testing.T) {
 	for kind, root := range definitions(t) {
+		if scope := root.Properties["spec"].Properties["scope"]; scope != nil && (scope.MinProperties != 1 || scope.Properties["namespaceSelector"].MinProperties != 1) {
+			t.Errorf("%s: the schema accepts a scope without namespaces", kind)
+		}
 		v := root.Properties["spec"].Properties["verification"]
 		if !slices.Contains(v.Required, "keys") || v.Properties["keys"].MinItems != 1 {
 			t.Errorf("%s: the schema accepts a verification without keys", kind)

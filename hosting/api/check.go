@@ -48,19 +48,31 @@ func (s *Spec) check(files bool) error {
 	if s.Verification != nil && len(s.Verification.Keys) == 0 { // a mistyped field must not mean that nothing is verified
 		errs = append(errs, errors.New("spec.verification: there are no keys: name some, or remove the field"))
 	}
-	if s.Scope != nil {
-		for i, pattern := range s.Scope.Namespaces {
-			if pattern == "" {
-				errs = append(errs, fmt.Errorf("spec.scope.namespaces[%d]: the name is empty", i))
-			}
-		}
-		if selector := s.Scope.NamespaceSelector; selector != nil {
-			if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-				errs = append(errs, fmt.Errorf("spec.scope.namespaceSelector: %w", err))
-			}
+	return errors.Join(append(errs, s.Scope.check(), s.OnRemoval.check(), s.Grants.check())...)
+}
+
+func (s *Scope) check() error {
+	if s == nil {
+		return nil
+	}
+	var errs []error
+	if len(s.Namespaces) == 0 && s.NamespaceSelector == nil { // a mistyped field must not mean the whole cluster
+		errs = append(errs, errors.New("spec.scope: it selects no namespaces: name some, or remove the field"))
+	}
+	for i, pattern := range s.Namespaces {
+		if pattern == "" {
+			errs = append(errs, fmt.Errorf("spec.scope.namespaces[%d]: the name is empty", i))
 		}
 	}
-	return errors.Join(append(errs, s.OnRemoval.check(), s.Grants.check())...)
+	if selector := s.NamespaceSelector; selector != nil {
+		if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
+			errs = append(errs, errors.New("spec.scope.namespaceSelector: it has neither matchLabels nor matchExpressions: name some, or remove the field"))
+		}
+		if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+			errs = append(errs, fmt.Errorf("spec.scope.namespaceSelector: %w", err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (r *OnRemoval) check() error {
