@@ -123,6 +123,9 @@ func (i *Identities) as(ctx context.Context, a hosting.Account) (*credentials.In
 		}
 		config.BearerToken = token.Status.Token
 		left := token.Status.ExpirationTimestamp.Sub(began)
+		if seconds := token.Spec.Seconds; seconds > 0 { // as the API server has decided, whatever its clock says
+			left = time.Duration(min(seconds, int64(lifetime/time.Second))) * time.Second
+		}
 		info.Expiration = began.Add(time.Duration(share * float64(left)))
 		return nil
 	})

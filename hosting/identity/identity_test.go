@@ -27,10 +27,10 @@ var account = hosting.Account{Namespace: "team", Name: "mailer"}
 type server struct {
 	*httptest.Server
 	subject string
-
-	mu   sync.Mutex // guards all below
-	seen []string   // "METHOD path authorization impersonated certificates"
-	from map[string]bool
+	late    time.Duration // how late the clock of the server is
+	mu      sync.Mutex    // guards all below
+	seen    []string      // "METHOD path authorization impersonated certificates"
+	from    map[string]bool
 }
 
 func newServer(t *testing.T) *server {
@@ -56,7 +56,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","message":"not found"}`))
 	case strings.HasSuffix(r.URL.Path, "/token"):
 		claims := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"` + s.subject + `"}`))
-		_ = json.NewEncoder(w).Encode(map[string]any{"status": map[string]any{"token": "head." + claims + ".signature", "expirationTimestamp": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"spec": map[string]any{"expirationSeconds": 3600}, "status": map[string]any{"token": "head." + claims + ".signature", "expirationTimestamp": time.Now().Add(time.Hour - s.late).UTC().Format(time.RFC3339)}})
 	default:
 		_, _ = w.Write([]byte(`{"data":{"key":"dmFsdWU="}}`))
 	}
@@ -196,5 +196,24 @@ func TestUnusableAccounts(t *testing.T) {
 	}
 	if _, err := identity.New(s.config(t), "magic"); err == nil {
 		t.Error("an unknown mode is accepted")
+	}
+}
+
+// TestClocksDiffer: a token has the life that the API server says, whatever the clock of the host says. A host whose clock is early
+// would otherwise ask for a token before each request.
+func TestClocksDiffer(t *testing.T) {
+	s := newServer(t)
+	i, err := identity.New(s.config(t), identity.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s.late = range []time.Duration{2 * time.Hour, -2 * time.Hour} {
+		info, err := i.Login(account)(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := time.Until(info.Expiration); left < 40*time.Minute || left > 50*time.Minute {
+			t.Errorf("a server that is %v late: the token is used for %v", s.late, left)
+		}
 	}
 }
