@@ -28,6 +28,9 @@ import (
 // looking is the interval between two looks at the folder.
 const looking = 250 * time.Millisecond
 
+// again is the interval between two attempts to read a folder that is invalid and does not change: 10,000 manifests take a second.
+const again = 5 * time.Second
+
 // Limits of a folder.
 const (
 	maxFile  = 4 << 20 // bytes of a manifest
@@ -43,6 +46,10 @@ type Source struct {
 	seen  []string // the files that were looked at: the manifests and their modules
 	marks string   // their states then; empty: they are read at the next look
 	last  string   // the problems at the last look; empty: none
+
+	failure error // why the folder cannot be read; nil: it can
+	tried   time.Time
+	broken  string // the states of the files then
 }
 
 // New creates a source.
@@ -91,12 +98,16 @@ func (s *Source) note(err error) {
 // look declares what the folder has now.
 func (s *Source) look(to hosting.Sink) error {
 	marks := s.state()
-	if marks == s.marks {
+	switch {
+	case marks == s.marks:
 		return nil
+	case s.failure != nil && marks == s.broken && time.Since(s.tried) < again:
+		return s.failure
 	}
 	s.marks = ""
 	found, err := Read(s.dir)
-	if err != nil {
+	if s.failure = err; err != nil {
+		s.tried, s.broken = time.Now(), marks
 		return err
 	}
 	if seen := modulesOf(found); slices.Equal(seen, s.seen) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -58,11 +60,51 @@ func TestTheLogSaysWhenAFolderIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			s.marks = "" // it reads the folder
+			s.marks, s.broken = "", "" // it reads the folder
 			s.note(s.look(to))
 		}
 	}
 	if strings.Count(log.String(), "cannot be read") != 1 || strings.Count(log.String(), "The folder can be read again.") != 1 {
 		t.Errorf("the log has\n%s", &log)
 	}
+}
+
+// TestBrokenFoldersAreNotReadAllTheTime: while nothing changes, a folder that cannot be read is tried again only from time to time.
+// A module that a manifest names may appear meanwhile.
+func TestBrokenFoldersAreNotReadAllTheTime(t *testing.T) {
+	dir, to := t.TempDir(), declared{}
+	text := "{apiVersion: hosting.kopf.dev/v1alpha1, kind: WasmOperator, metadata: {name: op, namespace: ns}, spec: {module: op.wasm, serviceAccountName: sa}}"
+	if err := os.WriteFile(filepath.Join(dir, "op.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := New(dir, zerolog.Nop())
+		for range 2 {
+			if err := s.look(to); err == nil {
+				t.Fatal("the module does not exist")
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "op.wasm"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.look(to); err == nil {
+			t.Error("the folder is read at each look")
+		}
+		time.Sleep(again)
+		if err := s.look(to); err != nil || len(to) != 1 {
+			t.Errorf("declared %v, %v", to, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "op.yaml"), []byte("["), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s.look(to) == nil {
+			t.Error("an invalid manifest is accepted")
+		}
+		if err := os.WriteFile(filepath.Join(dir, "op.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.look(to); err != nil {
+			t.Errorf("a change is not read at once: %v", err)
+		}
+	})
 }
