@@ -2,6 +2,7 @@ package patching_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -104,5 +105,42 @@ func TestManyInconsistencies(t *testing.T) {
 	}
 	if n := strings.Count(output.String(), "field"); n != 100 {
 		t.Errorf("the warning has %d fields", n)
+	}
+}
+
+// TestRefusedTransformations: a JSON patch that the API server refuses without a newer change never succeeds. It would keep the task of
+// its functions and the handlers of the object for ever.
+func TestRefusedTransformations(t *testing.T) {
+	const body = `{"metadata":{"name":"x","resourceVersion":"5"}}`
+	object, err := dicts.DecodeObject([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, now string
+		code      int
+		refused   bool
+	}{
+		{"the result is invalid", body, http.StatusOK, true},
+		{"a newer change", `{"metadata":{"name":"x","resourceVersion":"6"}}`, http.StatusOK, false},
+		{"no right to get", "{}", http.StatusForbidden, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := reactortest.Replying(func(r *http.Request) (int, string) {
+				if r.Method == http.MethodGet {
+					return tt.code, tt.now
+				}
+				return http.StatusUnprocessableEntity, `{"kind":"Status","status":"Failure","code":422,"message":"x is invalid"}`
+			})
+			vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
+			log, p := zerolog.Nop(), patching.New(nil)
+			p.Add(patching.InPlace(func(body dicts.Object, _ string) error { body["spec"] = "y"; return nil }, ""))
+			w := &patching.Writer{Client: clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})}
+			target := patching.Target{Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Raw: []byte(body), Body: object, Log: loggers.Logger{Logger: &log}}
+			done, err := w.Write(t.Context(), target, p, clients.Hooks{})
+			if refused := errors.Is(err, patching.ErrTransformation) && strings.Contains(err.Error(), "x is invalid"); refused != tt.refused || len(done.Remaining) > 0 == tt.refused {
+				t.Errorf("%d functions remain, %v", len(done.Remaining), err)
+			}
+		})
 	}
 }
