@@ -93,6 +93,17 @@ func Code(err error) (int, bool) {
 	return 0, false
 }
 
+// IsInvalid reports whether the API server refuses what a patch makes of an object, and names the fields. It names none if
+// the tests of a JSON patch fail, which has the same status.
+func IsInvalid(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	s := status.Status()
+	return s.Code == http.StatusUnprocessableEntity && s.Details != nil && len(s.Details.Causes) > 0
+}
+
 func retryAfter(err error) (time.Duration, bool) {
 	if code, ok := Code(err); !ok || code != http.StatusTooManyRequests {
 		return 0, false

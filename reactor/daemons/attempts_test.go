@@ -59,10 +59,7 @@ func TestEndReleasesWhatRemains(t *testing.T) {
 				s.cause.Resource = &selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Namespaced: true}
 				b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},`+kind+`}`)
 				sent := 0
-				conflict := reactortest.Replying(func(r *http.Request) (int, string) {
-					if r.Method == http.MethodGet {
-						return http.StatusForbidden, `{}`
-					}
+				conflict := reactortest.Replying(func(*http.Request) (int, string) {
 					sent++
 					return http.StatusUnprocessableEntity, `{}`
 				})

@@ -275,21 +275,14 @@ func (w *writing) transform(ctx context.Context, subresource string, operations 
 		w.Log.Debug(fmt.Sprintf("JSON-patching the %s with: %s", what, payload))
 	}
 	err = w.send(ctx, subresource, clients.JSONPatch, payload)
+	if clients.IsInvalid(err) { // Kopf repeats it for ever, and does not handle the object until it succeeds
+		return false, fmt.Errorf("%w: the API server refuses its result: %w", ErrTransformation, err)
+	}
 	if code, ok := clients.Code(err); ok && code == http.StatusUnprocessableEntity {
-		if w.isCurrent(ctx) {
-			return false, fmt.Errorf("%w: the API server refuses its result: %w", ErrTransformation, err)
-		}
 		w.Log.Debug("Could not apply the patch in full due to conflicts with newer changes. Will try on the next cycle soon.")
 		return true, nil
 	}
 	return false, err
-}
-
-// isCurrent reports whether the object still has its known version, as far as the operator may read it. The API server then refuses
-// a JSON patch not for a newer change, but for good: Kopf repeats it for ever, and does not handle the object until it succeeds.
-func (w *writing) isCurrent(ctx context.Context) bool {
-	version, _, err := w.read(ctx)
-	return err == nil && version == w.known()
 }
 
 // maxConflicts is how often a guarded merge patch is sent while others change the object.
@@ -330,35 +323,26 @@ func (w *writing) known() string {
 // readAgain reads the version of an object that others have changed. The guard is asked afterwards: no other
 // replica has made this version then.
 func (w *writing) readAgain(ctx context.Context) error {
-	version, uid, err := w.read(ctx)
+	path, err := pathOf(w.Resource, w.Body, "")
 	if err != nil {
 		return err
 	}
-	if uid != dicts.LookupString(w.Body, "metadata", "uid") {
-		return errAnother
-	}
-	w.reread = version
-	_, err = w.guard.Hold()
-	return err
-}
-
-// read reads the version and the uid of the object.
-func (w *writing) read(ctx context.Context) (version, uid string, err error) {
-	path, err := pathOf(w.Resource, w.Body, "")
-	if err != nil {
-		return "", "", err
-	}
 	raw, err := w.client.GetWith(ctx, path, w.hooks)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	body, err := dicts.DecodeParts(raw, func(parent, key string) bool {
 		return parent == "" && key == "metadata" || parent == "metadata" && (key == "resourceVersion" || key == "uid")
 	})
 	if err != nil {
-		return "", "", fmt.Errorf("the object as it was read: %w", err)
+		return fmt.Errorf("the object as it was read: %w", err)
 	}
-	return dicts.LookupString(body, "metadata", "resourceVersion"), dicts.LookupString(body, "metadata", "uid"), nil
+	if dicts.LookupString(body, "metadata", "uid") != dicts.LookupString(w.Body, "metadata", "uid") {
+		return errAnother
+	}
+	w.reread = dicts.LookupString(body, "metadata", "resourceVersion")
+	_, err = w.guard.Hold()
+	return err
 }
 
 func (w *writing) send(ctx context.Context, subresource, contentType string, payload []byte) error {

@@ -117,20 +117,15 @@ func TestRefusedTransformations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		name, now string
-		code      int
-		refused   bool
+		name, details string
+		refused       bool
 	}{
-		{"the result is invalid", body, http.StatusOK, true},
-		{"a newer change", `{"metadata":{"name":"x","resourceVersion":"6"}}`, http.StatusOK, false},
-		{"no right to get", "{}", http.StatusForbidden, false},
+		{"the result is invalid", `{"name":"x","kind":"ConfigMap","causes":[{"reason":"FieldValueInvalid","message":"no","field":"spec"}]}`, true},
+		{"a newer change", `{}`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server := reactortest.Replying(func(r *http.Request) (int, string) {
-				if r.Method == http.MethodGet {
-					return tt.code, tt.now
-				}
-				return http.StatusUnprocessableEntity, `{"kind":"Status","status":"Failure","code":422,"message":"x is invalid"}`
+			server := reactortest.Replying(func(*http.Request) (int, string) {
+				return http.StatusUnprocessableEntity, fmt.Sprintf(`{"kind":"Status","status":"Failure","code":422,"reason":"Invalid","message":"x is invalid","details":%s}`, tt.details)
 			})
 			vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
 			log, p := zerolog.Nop(), patching.New(nil)
