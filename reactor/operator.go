@@ -425,7 +425,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	})
 	op.leave = orchestrator.Leave
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
-	op.served.Gone = observer.Gone
+	op.served.Gone, op.served.Left = observer.Gone, observer.Left
 	if op.Liveness != "" {
 		serve, err := activities.Liveness(op.Liveness, func(ctx context.Context) (*activities.Result, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
 		if err != nil {

@@ -147,6 +147,14 @@ func (s *Selection) Names() []string {
 	return s.now().names
 }
 
+// Exists reports whether a namespace exists, selected or not.
+func (s *Selection) Exists(name string) bool {
+	s.places.mu.Lock()
+	defer s.places.mu.Unlock()
+	_, exists := s.places.known[name]
+	return exists
+}
+
 // Wait waits until the namespaces are known.
 //
 // Errors: why the host cannot list them; the end of the context.

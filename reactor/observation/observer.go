@@ -48,6 +48,9 @@ type Territory interface {
 	// Names returns the present namespaces.
 	Names() []string
 
+	// Exists reports whether a namespace exists, also if the operator does not serve it.
+	Exists(name string) bool
+
 	// Follow passes the namespaces to serve, first and after each change, until the context
 	// ends. It returns the error of the context.
 	Follow(ctx context.Context, serve func(names []string)) error
@@ -350,7 +353,12 @@ func (o *Observer) knows(definition string) bool {
 // Gone reports whether the resource or the namespace of a stream is gone: the last scan has
 // found the resource in no version, or the namespace was deleted.
 func (o *Observer) Gone(d dimensions.Dimension) bool {
-	return !o.knows(d.Resource.Plural+"."+d.Resource.Group) || o.Orchestrator.lacks(d.Namespace)
+	return !o.knows(d.Resource.Plural+"."+d.Resource.Group) || o.Orchestrator.lacks(d.Namespace) && !o.Left(d)
+}
+
+// Left reports whether the namespace of a stream exists, but is not in the territory any more.
+func (o *Observer) Left(d dimensions.Dimension) bool {
+	return o.Territory != nil && o.Orchestrator.lacks(d.Namespace) && o.Territory.Exists(d.Namespace)
 }
 
 // changeSink signals that something has changed. A listed definition counts as changed

@@ -141,4 +141,22 @@ func TestGoneStreams(t *testing.T) {
 			t.Errorf("%s: gone: %t", tt.name, gone)
 		}
 	}
+	o := &Observer{Orchestrator: newTestOrchestrator(&streams{}), Territory: existing{"b"}}
+	o.remember([]selectors.Resource{apples})
+	o.Orchestrator.Namespaces = []string{"a"}
+	for name, exists := range map[string]bool{"b": true, "c": false} {
+		d := dimensions.Dimension{Resource: apples, Namespace: name}
+		if o.Left(d) != exists || o.Gone(d) == exists {
+			t.Errorf("the namespace %s of the territory: left: %t, gone: %t", name, o.Left(d), o.Gone(d))
+		}
+	}
 }
+
+// existing is a territory without namespaces, in a cluster with one.
+type existing struct{ name string }
+
+func (existing) Names() []string { return nil }
+
+func (existing) Follow(context.Context, func([]string)) error { return nil }
+
+func (e existing) Exists(name string) bool { return name == e.name }

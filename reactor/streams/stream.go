@@ -68,6 +68,10 @@ type Set struct {
 	// first stream starts.
 	Gone func(d dimensions.Dimension) bool
 
+	// Left reports whether the namespace of a stream exists, but is not served any more, so
+	// that the work on its objects ends. Nil: none was left.
+	Left func(d dimensions.Dimension) bool
+
 	mu    sync.Mutex // guards the fields below
 	items map[*Stream]bool
 	left  map[dimensions.Key]watching.Objects // objects that were known when their stream ended
@@ -233,6 +237,7 @@ func (s *Stream) ended() {
 func (s *Stream) end(ctx context.Context) {
 	o, d := s.host, &s.Dimension
 	s.listings.Wait()
+	left := o.Served.Left != nil && o.Served.Left(*d)
 	lost := s.lose()
 	o.log().Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
 	defer s.unclaim()
@@ -240,6 +245,9 @@ func (s *Stream) end(ctx context.Context) {
 		o.log().Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
 	}
 	s.abandon(ctx, lost)
+	if left {
+		s.depart(ctx)
+	}
 	s.share.end(ctx)
 }
 
@@ -264,6 +272,20 @@ func (s *Stream) abandon(ctx context.Context, lost []string) {
 	for _, key := range lost {
 		s.take(e).Abandon(ctx, key)
 	}
+}
+
+// depart ends the work on all objects of a namespace that is not served any more.
+func (s *Stream) depart(ctx context.Context) {
+	e := s.host.Generations.Hold()
+	defer e.Release()
+	p := s.take(e)
+	var ending sync.WaitGroup // their daemons can take some time
+	for key := range s.stream.Known() {
+		ending.Go(func() { p.LetGo(ctx, key) })
+		e.Services.Indices.Discard(key, func(string) bool { return false })
+		s.host.Completion.Done(key)
+	}
+	ending.Wait()
 }
 
 // begin takes the current handlers, and returns the gate that waits for the stream.
