@@ -2,6 +2,7 @@ package filters
 
 import (
 	"iter"
+	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -17,6 +18,10 @@ type Subject struct {
 	// field.
 	Changing bool
 	Old, New any
+
+	// Unchanged keeps which fields are equal in both states, by their joined paths: thousands of
+	// handlers may need a change of one large field. Nil keeps nothing.
+	Unchanged map[string]bool
 }
 
 // Decision says whether a handler matches.
@@ -59,7 +64,24 @@ func (c *Criteria) Match(s Subject) Result {
 
 // isUnchanged reports whether the handler needs a change of its field that did not happen.
 func (c *Criteria) isUnchanged(s Subject) bool {
-	return s.Changing && c.needsChange && len(c.field) > 0 && lookup(former, s.Old, c.field).equals(lookup(latter, s.New, c.field))
+	if !s.Changing || !c.needsChange || len(c.field) == 0 {
+		return false
+	}
+	if s.Unchanged == nil {
+		return c.isEqual(s)
+	}
+	key := strings.Join(c.field, "\x00")
+	unchanged, known := s.Unchanged[key]
+	if !known {
+		unchanged = c.isEqual(s)
+		s.Unchanged[key] = unchanged
+	}
+	return unchanged
+}
+
+// isEqual compares the field in both states.
+func (c *Criteria) isEqual(s Subject) bool {
+	return lookup(former, s.Old, c.field).equals(lookup(latter, s.New, c.field))
 }
 
 // Prematch is Match without the criteria on changes. It decides whether the handler could

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/patching"
@@ -238,5 +241,28 @@ func TestFailuresAreBounded(t *testing.T) {
 	outcome, err := s.x.Attempt(t.Context(), s.handler(t, `{"kind":"create","id":"fn","resource":{"plural":"kexes"}}`), s.cause, fresh(0, 0))
 	if err != nil || !outcome.Failed || len(outcome.Message) > 200_000 {
 		t.Errorf("%v, a message of %d bytes", err, len(outcome.Message))
+	}
+}
+
+// TestManyChangesOfALargeField: a large field is compared once, not for each handler that needs a change of it: some
+// hundredths of a second for each of 10,000 handlers would keep a processor of the host busy for minutes.
+func TestManyChangesOfALargeField(t *testing.T) {
+	var members strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&members, `"k%d":{"a":1},`, i)
+	}
+	s := newStage(t, &reactortest.Scripted{}, `{"spec":{`+members.String()+`"z":1}}`)
+	old, _ := dicts.Clone(s.cause.Body).(dicts.Object)
+	c := NewCause(s.cause.Object, &Change{Reason: causes.Update, Old: old, New: s.cause.Body})
+	h := s.handler(t, `{"kind":"update","id":"fn","resource":{"plural":"kexes"},"field":["spec"]}`)
+	took := func(count int) time.Duration {
+		began := time.Now()
+		if matching, err := c.Match(t.Context(), slices.Repeat([]*registries.Handler{h}, count)); err != nil || len(matching) > 0 {
+			t.Errorf("%d handlers match, %v", len(matching), err)
+		}
+		return time.Since(began)
+	}
+	if one, many := took(1), took(300); many > 20*one+time.Second {
+		t.Errorf("%v for 300 handlers, %v for one", many, one)
 	}
 }

@@ -91,9 +91,25 @@ type verdict struct {
 // filter returns a verdict on each handler. If any match suffices, it stops at the first
 // certain match.
 func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre, anyWillDo bool) ([]verdict, error) {
+	var found []verdict
+	var open map[guests.Asker][]openQuestion
+	c.Work(ctx, len(c.Raw), func() { found, open = c.decide(handlers, pre, anyWillDo) })
+	for guest, questions := range open {
+		if err := c.ask(ctx, guest, questions, pre, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// decide evaluates what needs no guest, and returns the questions to the guests.
+func (c *Cause) decide(handlers []*registries.Handler, pre, anyWillDo bool) (found []verdict, open map[guests.Asker][]openQuestion) {
 	subject := c.subject()
-	found := make([]verdict, len(handlers))
-	open := map[guests.Asker][]openQuestion{}
+	if len(handlers) > 1 {
+		subject.Unchanged = map[string]bool{}
+	}
+	found = make([]verdict, len(handlers))
+	open = map[guests.Asker][]openQuestion{}
 	for i, h := range handlers {
 		result := h.Criteria.Match(subject)
 		if pre {
@@ -113,12 +129,7 @@ func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre,
 			break
 		}
 	}
-	for guest, questions := range open {
-		if err := c.ask(ctx, guest, questions, pre, found); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return found, open
 }
 
 // openQuestion is a handler whose match depends on callbacks.
