@@ -93,7 +93,7 @@ type verdict struct {
 func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre, anyWillDo bool) ([]verdict, error) {
 	var found []verdict
 	var open map[guests.Asker][]openQuestion
-	c.Work(ctx, len(c.Raw), func() { found, open = c.decide(handlers, pre, anyWillDo) })
+	c.Work(ctx, len(c.Raw), func() { found, open = decide(c, handlers, pre, anyWillDo) })
 	for guest, questions := range open {
 		if err := c.ask(ctx, guest, questions, pre, found); err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre,
 }
 
 // decide evaluates what needs no guest, and returns the questions to the guests.
-func (c *Cause) decide(handlers []*registries.Handler, pre, anyWillDo bool) (found []verdict, open map[guests.Asker][]openQuestion) {
+func decide(c *Cause, handlers []*registries.Handler, pre, anyWillDo bool) (found []verdict, open map[guests.Asker][]openQuestion) {
 	subject := c.subject()
 	if len(handlers) > 1 {
 		subject.Unchanged = map[string]bool{}
