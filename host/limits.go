@@ -125,7 +125,8 @@ type Options struct {
 	// LogLimit bounds the log lines and the standard streams of all instances of the module
 	// together, in bytes per second. Each line costs 16 bytes more. The budget of a second
 	// may be used at once. Lines above the limit are dropped, counted (Usage.Dropped) and
-	// reported (Dropped). In package operator, the limit applies to all modules of an
+	// reported (Dropped). Errors count, because the host logs them: above the limit, the first KiB of the message
+	// and of the stack remains. In package operator, the limit applies to all modules of an
 	// operator together. Default: 1 MiB.
 	LogLimit int
 

@@ -136,6 +136,11 @@ func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env 
 	if err != nil {
 		return nil, c.Fail(err)
 	}
+	for _, a := range answers.Answers {
+		if a.Error != nil {
+			in.m.output.quote(&a.Error.Message, &a.Error.Stack)
+		}
+	}
 	return answers, nil
 }
 

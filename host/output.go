@@ -76,6 +76,23 @@ func (o *outputLimit) allow(size int) bool {
 	return false
 }
 
+// shortError is what remains of each text of an error beyond the limit, in bytes.
+const shortError = 1 << 10
+
+// quote cuts texts of a guest that the host will log, beyond the limit: those of an error. A line that is cut counts as dropped.
+func (o *outputLimit) quote(texts ...*string) {
+	size := 0
+	for _, text := range texts {
+		size += len(*text)
+	}
+	if size <= shortError || o == nil || o.allow(size) {
+		return
+	}
+	for _, text := range texts {
+		*text = legible.Clip(*text, shortError)
+	}
+}
+
 // flush reports the pending lines.
 func (o *outputLimit) flush() {
 	o.mu.Lock()

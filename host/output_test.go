@@ -1,8 +1,10 @@
 package host
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 	"github.com/kopf-wasm/kopf/host/wasi"
@@ -42,5 +44,38 @@ func TestModulesShareABucket(t *testing.T) {
 	}
 	if got := alone.Usage().Dropped; got > 25 || got == 0 || bucket.Dropped() != dropped {
 		t.Errorf("a module alone: %d lines dropped; of the others %d", got, bucket.Dropped())
+	}
+}
+
+// TestErrorsCountAsOutput: the host logs them. A timer that fails each time could write hundreds of megabytes a second.
+func TestErrorsCountAsOutput(t *testing.T) {
+	const size, limit, calls = 32 << 10, 64 << 10, 20
+	long := strings.Repeat("x", size)
+	for name, module := range map[string]asm.Module{
+		"error": answering(`{"step":"done","error":{"kind":"temporary","message":"` + long + `","stack":"` + long + `","delay":0}}`),
+		"trap":  answering(`{"step":"` + long + `"}`),
+	} {
+		m, err := load(t, module.Encode(), Options{LogLimit: limit, Dropped: func(int64) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, total := time.Now(), 0
+		for range calls {
+			task, step, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
+			var failure *GuestError
+			switch {
+			case errors.As(err, &failure):
+				total += len(failure.Message) + len(failure.Stack)
+			case step.Error != nil:
+				total += len(step.Error.Message) + len(step.Error.Stack)
+				task.Release(t.Context())
+			}
+		}
+		if most := float64(limit)*(1+time.Since(began).Seconds()) + calls*2*(shortError+100); float64(total) > most || total < limit/2 {
+			t.Errorf("%s: %d bytes in %v, at most %.0f", name, total, time.Since(began), most)
+		}
+		if m.Usage().Dropped == 0 {
+			t.Errorf("%s: it is not counted", name)
+		}
 	}
 }

@@ -89,6 +89,7 @@ func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 	if step.Error != nil {
 		c.nameCaught(step.Error)
 		step.Error.Stack = t.in.m.shown(step.Error.Stack)
+		t.in.m.output.quote(&step.Error.Message, &step.Error.Stack)
 	}
 	t.waits = step.Step != abi.StepDone
 	if t.in.rests(step) {
@@ -184,6 +185,7 @@ func (t *Task) Transform(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	if result.Error != nil {
 		result.Error.Stack = t.in.m.shown(result.Error.Stack)
+		t.in.m.output.quote(&result.Error.Message, &result.Error.Stack)
 		return nil, &HandlerError{Module: t.in.m.name, Guest: *result.Error}
 	}
 	return result.Body, nil
