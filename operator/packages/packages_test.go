@@ -371,6 +371,7 @@ func TestContents(t *testing.T) {
 func TestListsThatAreCached(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a==1 \\\n    --hash=sha256:00\n# -r\n": true, "--index-url https://x\na": true, "-r other.txt": false, "--find-links=x\na": false, "-e .": false, "a @ file:///x": false,
+		"./a-1-py3-none-any.whl": false, "wheels/a": false, "a-1-py3-none-any.whl # mine": false, "a==${VERSION}": false, "# see docs/x\na # or ./b\n": true, "a @ https://x/a-1-py3-none-any.whl": true,
 	} {
 		if got := (&requirements{text: []byte(text)}).fixed(); got != want {
 			t.Errorf("%q: %v", text, got)

@@ -45,12 +45,20 @@ func withoutKopf(lines []string) []string {
 }
 
 // fixed reports whether the text alone says what pip finds, so that the result can be cached.
-// Options such as --find-links and -r refer to files that may change.
+// Options such as --find-links and -r, paths, and variables refer to what may change.
 func (r *requirements) fixed() bool {
 	for line := range strings.Lines(string(r.text)) {
+		line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " #")
 		line = strings.TrimSpace(line)
 		option, _, _ := strings.Cut(strings.ReplaceAll(line, "=", " "), " ")
-		if strings.HasPrefix(line, "-") && !slices.Contains([]string{"--hash", "--index-url", "-i", "--extra-index-url", "--require-hashes"}, option) || strings.Contains(line, "file:") {
+		switch {
+		case strings.Contains(line, "file:"):
+			return false
+		case strings.HasPrefix(line, "-"):
+			if !slices.Contains([]string{"--hash", "--index-url", "-i", "--extra-index-url", "--require-hashes"}, option) {
+				return false
+			}
+		case strings.ContainsAny(line, `/$`) && !strings.Contains(line, "://"), strings.HasSuffix(line, ".whl") && !strings.Contains(line, "://"):
 			return false
 		}
 	}
