@@ -133,9 +133,13 @@ func (p *Project) Build(ctx context.Context, output string, messages io.Writer) 
 	if p.Script != "" {
 		return nil
 	}
-	unfinished := filepath.Join(filepath.Dir(output), ".new-"+filepath.Base(output))
+	folder, err := os.MkdirTemp(filepath.Dir(output), ".new-*") // of this build alone: others may write to the folder of the output
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a remainder does no harm
+	unfinished := filepath.Join(folder, filepath.Base(output))
 	if err := p.compile(ctx, unfinished, messages); err != nil {
-		_ = os.Remove(unfinished) // most compilers have not written it
 		return err
 	}
 	return os.Rename(unfinished, output)

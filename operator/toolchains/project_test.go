@@ -170,6 +170,28 @@ func TestModulesAreReplacedAtOnce(t *testing.T) {
 	}
 }
 
+// TestBuildsDoNotWriteThroughLinks: the output may be in a folder like /tmp, where others can guess names.
+func TestBuildsDoNotWriteThroughLinks(t *testing.T) {
+	tool(t, map[string]string{"wasm-ld": "", "clang": `while [ "$1" != -o ]; do shift; done; echo new >"$2"`})
+	dir := folder(t, "main.c", "mine=mine")
+	p, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("mine", filepath.Join(dir, ".new-greeter.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Build(t.Context(), p.Output(), &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "mine")); err != nil || string(text) != "mine" {
+		t.Errorf("the linked file is %q, %v", text, err)
+	}
+	if hidden, _ := filepath.Glob(filepath.Join(dir, ".new-*")); len(hidden) != 1 {
+		t.Errorf("the folder has %v", hidden)
+	}
+}
+
 func TestModuleIsFoundAmongTheMessagesOfCargo(t *testing.T) {
 	messages := `{"reason":"compiler-artifact","filenames":["/t/libserde.rlib"]}
 {"reason":"compiler-artifact","filenames":["/t/a.wasm"]}
