@@ -281,7 +281,7 @@ tags: ## Make the commit and the tags of a release, and print how to push them; 
 
 .PHONY: push
 push: ## Push the image, the chart and the engines of `make release`; VERSION=0.1.0, REGISTRY=ghcr.io/me
-	@$(call RELEASE,push) -to '$(REGISTRY)' | tee dist/$(VERSION:v%=%)/pushed.txt
+	@$(call RELEASE,push) -to '$(REGISTRY)' >dist/$(VERSION:v%=%)/pushed.txt; code=$$?; cat dist/$(VERSION:v%=%)/pushed.txt; exit $$code
 
 .PHONY: sign
 sign: $(if $(KEY),kopf,$(CACHE)/bin/cosign-$(COSIGN_VERSION)) ## Sign what was pushed: with KEY=cosign.key, or, and the checksums, with the identity of a workflow; VERSION=0.1.0
