@@ -98,20 +98,29 @@ func (s *Store) Attached(digest string) ([]Entry, error) {
 	return slices.DeleteFunc(all, func(e Entry) bool { return e.Subject != digest }), err
 }
 
-// all lists all references by name.
+// all lists all references by name, as far as they can be read.
 func (s *Store) all() ([]Entry, error) {
+	found, _, err := s.scan()
+	return found, err
+}
+
+// scan lists all references by name. Unread is why some of them cannot be read now, although they may be good.
+func (s *Store) scan() (found []Entry, unread, err error) {
 	files, err := os.ReadDir(filepath.Join(s.dir, "refs"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []Entry
 	for _, f := range files {
-		if e, err := s.read(filepath.Join(s.dir, "refs", f.Name())); err == nil {
+		e, err := s.read(filepath.Join(s.dir, "refs", f.Name()))
+		switch {
+		case err == nil:
 			found = append(found, e)
+		case f.Type().IsRegular() && !errors.Is(err, errBroken) && !errors.Is(err, fs.ErrNotExist):
+			unread = err
 		}
 	}
 	slices.SortFunc(found, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
-	return found, nil
+	return found, unread, nil
 }
 
 // Manifest returns a stored manifest, and its bytes.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
 // Remove removes a reference, or all references to a digest. It then removes everything that
@@ -37,12 +39,31 @@ func (s *Store) Remove(nameOrDigest string) ([]string, error) {
 	if gone == nil {
 		return nil, fmt.Errorf("%s: %w", nameOrDigest, ErrAbsent)
 	}
-	return gone, errors.Join(s.detach(), s.sweep())
+	return gone, s.clean()
+}
+
+// clean removes everything that no reference needs. The caller holds the lock.
+func (s *Store) clean() error {
+	if err := s.detach(); err != nil {
+		return err
+	}
+	return s.sweep()
+}
+
+// needs lists all references.
+//
+// Errors: one of them cannot be read now. What it needs must not be removed.
+func (s *Store) needs() ([]Entry, error) {
+	all, unread, err := s.scan()
+	if err == nil && unread != nil {
+		err = fmt.Errorf("the store keeps what may not be needed any more: %w", unread)
+	}
+	return all, err
 }
 
 // detach removes the attachments of artifacts without a reference.
 func (s *Store) detach() error {
-	all, err := s.all()
+	all, err := s.needs()
 	if err != nil {
 		return err
 	}
@@ -73,7 +94,7 @@ func (s *Store) Sweep() error {
 // sweep removes content without references, and temporary files of killed processes. The
 // caller holds the lock.
 func (s *Store) sweep() error {
-	entries, err := s.all()
+	entries, err := s.needs()
 	if err != nil {
 		return err
 	}
@@ -81,21 +102,32 @@ func (s *Store) sweep() error {
 	for _, e := range entries {
 		needed[e.Digest] = true
 		m, _, err := s.Manifest(e.Digest)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrAbsent) || errors.Is(err, ErrCorrupted) || errors.Is(err, layout.ErrLayout):
 			continue // its parts are fetched again with it
+		case err != nil:
+			return fmt.Errorf("the store keeps what may not be needed any more: %s: %w", e.Name, err)
 		}
 		needed[m.Config.Digest] = true
 		for _, layer := range m.Layers {
 			needed[layer.Digest] = true
 		}
 	}
-	files, err := os.ReadDir(filepath.Join(s.dir, "blobs", "sha256"))
+	return errors.Join(
+		s.purge("refs", func(name string) bool { return !strings.HasPrefix(name, ".") }),
+		s.purge(filepath.Join("blobs", "sha256"), func(name string) bool { return needed["sha256:"+name] }),
+	)
+}
+
+// purge removes the files of a folder that are not needed.
+func (s *Store) purge(folder string, isNeeded func(name string) bool) error {
+	files, err := os.ReadDir(filepath.Join(s.dir, folder))
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if !needed["sha256:"+f.Name()] && !recent(f) {
-			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(s.dir, "blobs", "sha256", f.Name()))))
+		if !isNeeded(f.Name()) && !recent(f) {
+			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(s.dir, folder, f.Name()))))
 		}
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
+	"github.com/kopf-wasm/kopf/internal/private"
 )
 
 func open(t *testing.T) *Store {
@@ -193,5 +194,59 @@ func TestLongNames(t *testing.T) {
 	}
 	if gone, err := s.Remove(names[0]); err != nil || len(gone) != 1 {
 		t.Errorf("%v, %v", gone, err)
+	}
+}
+
+// What cannot be read now is not removed with something else: its owner may repair it, and there may be no registry.
+func TestRemovalKeepsWhatCannotBeRead(t *testing.T) {
+	for _, damaged := range []func(s *Store, e Entry) string{
+		func(s *Store, e Entry) string { return s.entry(e.Name) },
+		func(s *Store, e Entry) string { return s.blob(e.Digest) },
+	} {
+		s := open(t)
+		kept, other := put(t, s, "example.com/kept:v1", "kept"), put(t, s, "example.com/other:v1", "other")
+		file := damaged(s, kept)
+		if err := os.Chmod(file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if gone, err := s.Remove(other.Name); len(gone) != 1 || !errors.Is(err, private.ErrShared) {
+			t.Errorf("removed %v, %v", gone, err)
+		}
+		if err := os.Chmod(file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, _, err := s.Manifest(kept.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Get(m.Layers[0].Digest); err != nil {
+			t.Error(err)
+		}
+		if err := s.Sweep(); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Get(other.Digest); !errors.Is(err, ErrAbsent) {
+			t.Errorf("what is not needed stays: %v", err)
+		}
+	}
+}
+
+// Temporary files of killed processes are removed, also those of references.
+func TestTemporaryFilesOfReferences(t *testing.T) {
+	s := open(t)
+	for name, age := range map[string]time.Duration{".temp-killed": 2 * time.Hour, ".temp-written": 0} {
+		path := filepath.Join(s.Dir(), "refs", name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(s.Dir(), "refs")); err != nil || len(left) != 1 || left[0].Name() != ".temp-written" {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
