@@ -118,7 +118,7 @@ func (o *Options) secure() (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{own}
 		return config, err
 	}
-	f := &files{certificate: o.Certificate, key: o.Key}
+	f := &files{certificate: o.Certificate, key: o.Key, log: o.Log}
 	config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.get() }
 	_, err := f.get()
 	return config, err
@@ -127,14 +127,16 @@ func (o *Options) secure() (*tls.Config, error) {
 // files are a certificate and its key, which may be replaced.
 type files struct {
 	certificate, key string
+	log              zerolog.Logger
 
-	mu     sync.Mutex // guards the fields below
-	loaded *tls.Certificate
-	state  string // of the files
+	mu      sync.Mutex // guards the fields below
+	loaded  *tls.Certificate
+	state   string // of the files that were loaded
+	problem string // that was logged; empty: none
 }
 
 // get reads the files if they have changed. If they cannot be read then, the earlier
-// certificate stays.
+// certificate stays, and they are read again at the next call.
 func (f *files) get() (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,11 +150,14 @@ func (f *files) get() (*tls.Certificate, error) {
 		return f.loaded, nil
 	}
 	pair, err := tls.LoadX509KeyPair(f.certificate, f.key)
-	if err != nil && f.loaded == nil {
+	switch {
+	case err == nil:
+		f.loaded, f.state, f.problem = &pair, state, ""
+	case f.loaded == nil:
 		return nil, fmt.Errorf("the certificate: %w", err)
-	}
-	if f.state = state; err == nil {
-		f.loaded = &pair
+	case err.Error() != f.problem:
+		f.problem = err.Error()
+		f.log.Error().Str("logger", "kopf.hosting").Err(err).Msg("The new certificate of the status page cannot be read; the earlier one is used.")
 	}
 	return f.loaded, nil
 }
