@@ -167,7 +167,7 @@ func (c conversions) define(ctx context.Context, name string, config ClientConfi
 	patch := dicts.Encode(dicts.Object{"spec": dicts.Object{"conversion": dicts.Object{
 		"strategy": "Webhook",
 		"webhook": dicts.Object{
-			"conversionReviewVersions": []any{"v1"}, "clientConfig": onlyOne(config.For(conversionID).json()),
+			"conversionReviewVersions": []any{"v1"}, "clientConfig": whole(config.For(conversionID).json()),
 		},
 	}}})
 	err = c.cluster.Patch(ctx, path, patch)
@@ -182,12 +182,19 @@ func (c conversions) define(ctx context.Context, name string, config ClientConfi
 	return nil
 }
 
-// onlyOne sets the unused way to null, because a merge patch would keep it.
-func onlyOne(config dicts.Object) dicts.Object {
-	for _, key := range []string{"url", "service"} {
-		if _, ok := config[key]; !ok {
-			config[key] = nil
-		}
+// whole sets what the config does not have to null, because a merge patch would keep what an earlier server has left.
+func whole(config dicts.Object) dicts.Object {
+	absent(config, "url", "service", "caBundle")
+	if service, ok := config["service"].(dicts.Object); ok {
+		absent(service, "port", "path")
 	}
 	return config
+}
+
+func absent(object dicts.Object, keys ...string) {
+	for _, key := range keys {
+		if _, ok := object[key]; !ok {
+			object[key] = nil
+		}
+	}
 }

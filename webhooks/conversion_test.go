@@ -37,22 +37,32 @@ var convertedWidgets = []reviews.Handler{
 	{Spec: abi.Handler{Kind: abi.KindValidate}, Resources: []selectors.Resource{{Group: "g", Version: "v1", Plural: "others"}}},
 }
 
-// TestDefinitions: each converted definition is written once, and the way that is not
-// used is taken out of it.
+// TestDefinitions: each converted definition is written once, and what an earlier server has left in it is taken out.
 func TestDefinitions(t *testing.T) {
-	target := "https://op.example.com/hooks"
-	cluster := &definitions{patches: map[string]string{}}
-	err := (conversions{cluster, zerolog.Nop()}).reconfigure(t.Context(), convertedWidgets, ClientConfig{URL: &target, CABundle: "Y2E="})
-	if err != nil || len(cluster.patches) != 1 {
-		t.Fatalf("%d definitions are written: %v", len(cluster.patches), err)
-	}
-	patch, err := dicts.DecodeObject([]byte(cluster.patches["/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.g"]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := dicts.Object{"url": target + "/-/convert", "caBundle": "Y2E=", "service": nil}
-	if diff := cmp.Diff(want, dicts.LookupObject(patch, "spec", "conversion", "webhook", "clientConfig")); diff != "" {
-		t.Errorf("client config (-want +got):\n%s", diff)
+	target, path := "https://op.example.com/hooks", "/-/convert"
+	for _, tt := range []struct {
+		config ClientConfig
+		want   dicts.Object
+	}{
+		{ClientConfig{URL: &target, CABundle: "Y2E="}, dicts.Object{"url": target + path, "caBundle": "Y2E=", "service": nil}},
+		{ClientConfig{URL: &target}, dicts.Object{"url": target + path, "caBundle": nil, "service": nil}}, // a tunnel, with a public certificate
+		{
+			ClientConfig{Service: &Service{Namespace: "ns", Name: "op"}, CABundle: "Y2E="},
+			dicts.Object{"url": nil, "caBundle": "Y2E=", "service": dicts.Object{"namespace": "ns", "name": "op", "path": path, "port": nil}},
+		},
+	} {
+		cluster := &definitions{patches: map[string]string{}}
+		err := (conversions{cluster, zerolog.Nop()}).reconfigure(t.Context(), convertedWidgets, tt.config)
+		if err != nil || len(cluster.patches) != 1 {
+			t.Fatalf("%d definitions are written: %v", len(cluster.patches), err)
+		}
+		patch, err := dicts.DecodeObject([]byte(cluster.patches["/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.g"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, dicts.LookupObject(patch, "spec", "conversion", "webhook", "clientConfig")); diff != "" {
+			t.Errorf("client config (-want +got):\n%s", diff)
+		}
 	}
 }
 
