@@ -191,17 +191,20 @@ type managed struct {
 	permit         func(ctx context.Context, handlers []reviews.Handler) error // nil: all handlers are permitted
 	announced      *ClientConfig                                               // the latest client config; nil before the first one
 	stays          bool                                                        // the configurations are those of all replicas
+	writes         func() bool                                                 // whether this replica may write them; nil: it may
+	refused        bool                                                        // by permit
 }
 
-// permitted asks whether the handlers are permitted.
-func (m *managed) permitted(ctx context.Context) error {
+// permitted asks whether handlers are permitted.
+func (m *managed) permitted(ctx context.Context, handlers []reviews.Handler) error {
 	if m.permit == nil {
 		return nil
 	}
-	err := m.permit(ctx, m.operator.Handlers())
+	err := m.permit(ctx, handlers)
 	if ctx.Err() != nil {
 		return nil // the operator ends
 	}
+	m.refused = err != nil
 	return err
 }
 
@@ -216,10 +219,10 @@ func (m *managed) create(ctx context.Context) error {
 
 // reconfigure writes all configurations.
 func (m *managed) reconfigure(ctx context.Context) error {
-	if err := m.permitted(ctx); err != nil {
+	with := m.content()
+	if err := m.permitted(ctx, with.handlers); err != nil { // those that are written: more resources may appear meanwhile
 		return err
 	}
-	with := m.content()
 	for _, c := range m.configurations {
 		if err := c.reconfigure(ctx, with); err != nil {
 			return err
@@ -246,8 +249,11 @@ func (m *managed) content() content {
 // asked reports whether API servers may know the server from a configuration.
 func (m *managed) asked() bool { return m.announced != nil && len(m.configurations) > 0 }
 
-// clean removes the webhooks that are not persistent from all configurations.
+// clean removes the webhooks that are not persistent from all configurations, and all of them if they are not permitted any more.
 func (m *managed) clean(ctx context.Context) error {
+	if m.refused {
+		return m.withdraw(ctx)
+	}
 	if m.announced == nil || m.stays {
 		return nil
 	}
@@ -255,6 +261,20 @@ func (m *managed) clean(ctx context.Context) error {
 	var failures []error
 	for _, c := range m.configurations {
 		failures = append(failures, c.clean(ctx, with))
+	}
+	return errors.Join(failures...)
+}
+
+// withdraw removes all webhooks from the configurations that exist.
+func (m *managed) withdraw(ctx context.Context) error {
+	if m.writes != nil && !m.writes() {
+		return nil
+	}
+	var failures []error
+	for _, c := range m.configurations {
+		if err := c.clean(ctx, content{}); !apierrors.IsNotFound(err) {
+			failures = append(failures, err)
+		}
 	}
 	return errors.Join(failures...)
 }

@@ -120,8 +120,13 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	if w.Managed != "" {
 		m.configurations = configurationsFor(w.Managed, registrar, w.Log)
 	}
-	if err := m.permitted(ctx); err != nil {
-		return err
+	if w.Leader != nil {
+		m.writes = func() bool { _, err := w.Leader.HoldLead(); return err == nil }
+	}
+	if err := m.permitted(ctx, operator.Handlers()); err != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+		defer cancel()
+		return errors.Join(err, m.clean(last))
 	}
 	if w.Leader == nil { // otherwise when it leads
 		if err := m.create(ctx); err != nil {
@@ -196,7 +201,7 @@ func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, e
 			}
 		case <-m.operator.Changed():
 		case <-again.C:
-			if err := m.permitted(ctx); err != nil {
+			if err := m.permitted(ctx, m.operator.Handlers()); err != nil {
 				return err, false
 			}
 			continue
