@@ -426,6 +426,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	op.leave = orchestrator.Leave
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
 	op.served.Gone, op.served.Left = observer.Gone, observer.Left
+	last.add(op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log))
 	if op.Liveness != "" {
 		serve, err := activities.Liveness(op.Liveness, func(ctx context.Context) (*activities.Result, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
 		if err != nil {
@@ -437,7 +438,6 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 		last.add(server.Wait)
 		last.add(stop)
 	}
-	last.add(op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log))
 	last.add(op.works.Stop)
 	if op.replica, err = op.newReplica(first.Info, log); err != nil {
 		return nil, nil, err
