@@ -66,6 +66,7 @@ type Index struct {
 	mu     sync.RWMutex      // guards the fields below
 	values map[string]values // by key
 	keys   map[string]Pairs  // by object
+	pairs  int               // of all objects
 	tables struct{ values, keys accounts.Table }
 	held   *accounts.Lease
 }
@@ -112,6 +113,7 @@ func (x *Index) Replace(object string, pairs Pairs) error {
 		x.discard(object)
 		return err
 	}
+	x.pairs += len(pairs) - len(before)
 	for key := range before {
 		if _, ok := pairs[key]; !ok {
 			x.remove(object, key)
@@ -146,6 +148,7 @@ func (x *Index) discard(object string) {
 	for key := range x.keys[object] {
 		x.remove(object, key)
 	}
+	x.pairs -= len(x.keys[object])
 	delete(x.keys, object)
 	x.fit()
 }
@@ -309,9 +312,7 @@ func (s *Indices) Len() int {
 	count := 0
 	for _, index := range s.byID {
 		index.mu.RLock()
-		for _, pairs := range index.keys {
-			count += len(pairs)
-		}
+		count += index.pairs
 		index.mu.RUnlock()
 	}
 	return count

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -191,5 +192,28 @@ func TestLargeAnswers(t *testing.T) {
 func TestIndexOfSeveralResourcesHasOneName(t *testing.T) {
 	if got, want := New([]string{"b", "a", "b"}, accounts.New(accounts.Limits{})).Names(), []string{"b", "a"}; !slices.Equal(got, want) {
 		t.Errorf("the names are %q, want %q", got, want)
+	}
+}
+
+// TestLenCounts: the number of pairs is that in the maps, whatever has happened to them.
+func TestLenCounts(t *testing.T) {
+	s := New([]string{"a"}, accounts.New(accounts.Limits{IndexMemory: 20_000}))
+	x := s.Get("a")
+	for i := range 1000 {
+		pairs := Pairs{}
+		for k := range i % 7 {
+			pairs[strconv.Itoa(k)] = make([]byte, i)
+		}
+		object := strconv.Itoa(i % 13)
+		if err := x.Replace(object, pairs); i%5 == 0 || err != nil {
+			x.Discard(object)
+		}
+		want := 0
+		for _, pairs := range x.keys {
+			want += len(pairs)
+		}
+		if got := s.Len(); got != want {
+			t.Fatalf("%d pairs are counted, want %d", got, want)
+		}
 	}
 }
