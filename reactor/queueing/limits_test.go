@@ -151,3 +151,17 @@ func TestObjectsWithBodiesAreSeenEvenIfTheyVanish(t *testing.T) {
 		qs.Drain(cancel, time.Second)
 	})
 }
+
+// TestChangesAreNotLostInOtherItems: an item that is no event can be dropped, or be hidden from handlers of raw events.
+func TestChangesAreNotLostInOtherItems(t *testing.T) {
+	for name, it := range map[string]Item{"shown again": {Again: true}, "gained": {Gained: 1}, "lost": {Lost: true}} {
+		t.Run(name, func(t *testing.T) {
+			it.Type, it.Bodiless = watching.Listed, true
+			q := Alone(it)
+			q.add(Item{Event: watching.Event{Type: watching.Modified, Object: []byte("{}")}}, true)
+			if len(q.pending) != 2 {
+				t.Errorf("%d items wait: the change has gone into another one", len(q.pending))
+			}
+		})
+	}
+}

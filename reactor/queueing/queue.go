@@ -63,13 +63,14 @@ func (q *Queue) Give(it *Item) { q.owner.give(it) }
 
 // shed merges a change with the previous one if either waits without its body. The body is
 // read when the event is handled, and is then the newest one for both. So the queue of an
-// object stays short even if each raw event counts.
+// object stays short even if each raw event counts. A change is not merged with what is no event: raw events do not see an object
+// that is shown again, and one that the replica may have gained is dropped if the replica has it already.
 func (q *Queue) shed(it Item) bool {
 	if len(q.pending) == 0 || it.Type != watching.Modified {
 		return false
 	}
 	before := &q.pending[len(q.pending)-1]
-	if before.Lost || before.Type == watching.Deleted || !before.Bodiless && !it.Bodiless {
+	if before.Lost || before.Again || before.Gained > 0 || before.Type == watching.Deleted || !before.Bodiless && !it.Bodiless {
 		return false
 	}
 	q.owner.give(before)
