@@ -92,6 +92,9 @@ func TestNamespacesThatAreNotServedAnyMore(t *testing.T) {
 				if gone {
 					want = append(want, watching.Deleted)
 				}
+				if len(host.Served.left) > 0 {
+					t.Error("the identities of the objects are kept")
+				}
 				if !slices.Equal(guest.types, want) || host.Memories.Count() != 0 || e.Services.Indices.Len() != 0 {
 					t.Errorf("the events are %v; %d objects are remembered, and %d indexed", guest.types, host.Memories.Count(), e.Services.Indices.Len())
 				}

@@ -286,6 +286,7 @@ func (s *Stream) depart(ctx context.Context) {
 		s.host.Completion.Done(key)
 	}
 	ending.Wait()
+	s.stream.Inherit(nil) // a later stream of the namespace begins anew
 }
 
 // begin takes the current handlers, and returns the gate that waits for the stream.
