@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
@@ -135,13 +136,13 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	case abi.TargetHTTP:
 		prepare = c.toWeb
 	default:
-		return nil, invalid("the target of a call must be %s or %s, not %q", abi.TargetKubernetes, abi.TargetHTTP, call.Target)
+		return nil, invalid("the target of a call must be %s or %s, not %q", abi.TargetKubernetes, abi.TargetHTTP, shown(call.Target))
 	}
 	if call.Timeout != nil && !(*call.Timeout > 0) {
 		return nil, invalid("a timeout of %v seconds", *call.Timeout)
 	}
 	if readOnly != "" && !isReading(call.Method) {
-		return nil, &refusal{abi.CallReadOnly, fmt.Sprintf("%s %s is refused: %s", call.Method, shown(call.Path), readOnly)}
+		return nil, &refusal{abi.CallReadOnly, fmt.Sprintf("%s %s is refused: %s", shown(call.Method), shown(call.Path), readOnly)}
 	}
 	if head := len(call.Path) + sizeOf(call.Headers); head > maxHead {
 		return nil, &refusal{abi.CallTooLarge, fmt.Sprintf("the URL and the headers have %d bytes, and at most %d can be sent", head, maxHead)}
@@ -227,9 +228,4 @@ func isReading(method string) bool {
 // shownLimit limits how much of a guest's text a message shows.
 const shownLimit = 200
 
-func shown(text string) string {
-	if len(text) > shownLimit {
-		return text[:shownLimit] + "…"
-	}
-	return text
-}
+func shown(text string) string { return legible.Clip(text, shownLimit) }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/client-go/rest"
 
@@ -294,6 +295,22 @@ func TestFieldManagersOfGuests(t *testing.T) {
 			}
 		} else if answer.Error != nil || got != tt.want {
 			t.Errorf("%s %s: the manager is %q, %+v, want %q", tt.method, tt.path, got, answer.Error, tt.want)
+		}
+	}
+}
+
+// TestRefusalsAreShort: a guest chooses all parts of a call, and gets no megabytes of the host's memory for them.
+func TestRefusalsAreShort(t *testing.T) {
+	c := New(Options{}, nil, nil)
+	long := "a" + strings.Repeat("\u00e9", 1<<20)
+	for _, call := range []abi.Call{
+		{Target: long}, {Target: abi.TargetHTTP, Method: long}, {Target: abi.TargetKubernetes, Method: long, Path: "/api/v1/pods"}, {Target: abi.TargetHTTP, Path: long},
+	} {
+		for _, readOnly := range []string{"", "it may not write"} {
+			failure := c.Call(t.Context(), &call, readOnly).Error
+			if failure == nil || len(failure.Message) > 2000 || !utf8.ValidString(failure.Message) || strings.Contains(failure.Message, `\x`) {
+				t.Errorf("%.20q %.20q %t: %.100q", call.Target, call.Method, readOnly != "", failure.Message)
+			}
 		}
 	}
 }
