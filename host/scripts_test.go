@@ -72,6 +72,22 @@ func TestScriptsEditInPlace(t *testing.T) {
 	}
 }
 
+// TestScriptsEditLeavesNumbers: JavaScript rounds integers, and the whole object comes back from an edit.
+func TestScriptsEditLeavesNumbers(t *testing.T) {
+	t.Parallel()
+	body := `{"metadata":{"name":"obj1"},"spec":{"id":1234567890123456789,"list":[9007199254740993,1.0],"size":1}}`
+	m := scripted(t, `function fn({ patch }) { patch.edit((body) => { body.spec.size += 1; }); }`)
+	task, _, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(body), &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	edited, err := task.Transform(t.Context(), []byte(body))
+	if want := strings.Replace(body, `"size":1`, `"size":2`, 1); err != nil || string(edited) != want {
+		t.Errorf("edited = %s, %v", edited, err)
+	}
+}
+
 // TestScriptsNameIndicesFreely: an index is a property of what the library asks for the outcome.
 func TestScriptsNameIndicesFreely(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 //! The interpreter, with the library and the script.
 
-use kopf_abi::{Host, Wasm, answer, find_segment, tag};
+use kopf_abi::{Host, Wasm, answer, find_segment, keep_numbers, tag};
 use rquickjs::function::{Args, IntoArgs};
 use rquickjs::loader::{BuiltinLoader, BuiltinResolver};
 use rquickjs::{
@@ -108,9 +108,11 @@ impl Engine {
         self.context.with(|ctx| text(self.ask(&ctx, "ask", arguments)))
     }
 
-    /// Applies the functions that a task has left to a body.
+    /// Applies the functions that a task has left to a body. Integers that were only rounded stay.
     pub fn transform(&self, task: u32, body: &[u8]) -> u64 {
-        self.context.with(|ctx| text(self.ask(&ctx, "transform", (task, utf8(body)))))
+        let answered: String = self.context.with(|ctx| self.ask(&ctx, "transform", (task, utf8(body))));
+        let before = [b"{\"body\":", body, b"}"].concat();
+        answer(keep_numbers(&before, answered.as_bytes(), |old, new| float(old) == float(new)))
     }
 
     /// Forgets a task.
@@ -141,6 +143,11 @@ fn load<'js>(ctx: &Ctx<'js>) -> Result<Persistent<Object<'static>>> {
 /// Runs whatever continues by itself.
 fn settle(ctx: &Ctx) {
     while ctx.execute_pending_job() {}
+}
+
+/// A number as JavaScript has it.
+fn float(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 fn text(answered: String) -> u64 {

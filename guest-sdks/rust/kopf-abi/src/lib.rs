@@ -11,6 +11,7 @@ mod invocation;
 mod message;
 #[cfg(not(target_family = "wasm"))]
 pub mod native;
+mod numbers;
 mod reader;
 mod registration;
 mod step;
@@ -25,6 +26,7 @@ pub use invocation::{
     Verdict,
 };
 pub use message::{Field, json};
+pub use numbers::keep_numbers;
 pub use reader::{Reader, unquoted};
 pub use registration::{Capabilities, Handler, KubernetesRule, OperatorInfo, Registration};
 pub use step::{Answer, Delay, Error, ErrorKind, Event, Step, TransformResult};

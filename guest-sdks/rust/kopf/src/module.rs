@@ -3,10 +3,9 @@
 use crate::error::Error;
 use crate::handler::Handler;
 use crate::operator::Operator;
-use crate::task::{Done, Task, Transform};
+use crate::task::{Done, Task, Transforms};
 use crate::view::View;
 use kopf_abi as abi;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -28,7 +27,7 @@ struct Entry {
     /// Gone after the last step.
     running: Option<Running>,
     children: Vec<Handler>,
-    transforms: Vec<Transform>,
+    transforms: Transforms,
 }
 
 impl Module {
@@ -58,7 +57,7 @@ impl Module {
         let run = handler.run.clone();
         let task = Task::new(id, call, body, self.host.clone());
         let running = Some(run(task.clone()));
-        let entry = Entry { task, running, children: Vec::new(), transforms: Vec::new() };
+        let entry = Entry { task, running, children: Vec::new(), transforms: Transforms::default() };
         self.tasks.insert(id, entry);
         self.advance(id)
     }
@@ -97,7 +96,7 @@ impl Module {
         entry.running = None;
         entry.children = done.children;
         entry.transforms = done.transforms;
-        if entry.children.is_empty() && entry.transforms.is_empty() {
+        if entry.children.is_empty() && entry.transforms.list.is_empty() {
             self.tasks.remove(&id);
         }
         abi::write(done.step)
@@ -117,12 +116,15 @@ impl Module {
 
     /// Answers `kopf_transform`: it runs the functions that a task left.
     pub fn transform(&mut self, id: u32, body: Vec<u8>) -> Vec<u8> {
-        let transforms = self.tasks.get(&id).map(|entry| entry.transforms.as_slice()).unwrap_or_default();
-        let answer = match transformed(transforms, &body) {
-            Ok(body) => abi::TransformResult { body: Some(body), error: None },
-            Err(err) => abi::TransformResult { body: None, error: Some(err.wire()) },
+        let left = self.tasks.get(&id).map(|entry| &entry.transforms);
+        let transformed = match left.and_then(|left| Some((left.apply?, &left.list))) {
+            Some((apply, list)) => apply(list, &body),
+            None => Err(Error::permanent("no such task to transform")),
         };
-        abi::write(answer)
+        match transformed {
+            Ok(body) => [&b"{\"body\":"[..], &body, b"}"].concat(),
+            Err(err) => abi::write(abi::TransformResult { body: None, error: Some(err.wire()) }),
+        }
     }
 
     /// Answers `kopf_ask`: it evaluates options that are functions.
@@ -155,15 +157,6 @@ impl Module {
     }
 }
 
-/// Applies functions to a body, in order.
-pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Error> {
-    let mut body = abi::json(body)?;
-    for transform in transforms {
-        transform(&mut body)?;
-    }
-    Ok(body)
-}
-
 /// Decodes the header of a frame, and finds the body.
 fn unframe<H: abi::Field>(frame: Vec<u8>) -> Result<(H, Option<View>), Error> {
     let header =
@@ -186,7 +179,7 @@ fn failed(err: Error) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::{Cause, Change, PRESENT};
-    use serde_json::json;
+    use serde_json::{Value, json};
     use std::time::Duration;
 
     fn is_large(c: &Cause) -> bool {
@@ -255,6 +248,26 @@ mod tests {
     }
 
     #[test]
+    fn edits_leave_other_numbers_alone() {
+        let mut operator = Operator::new();
+        let edit = async |c: Change| {
+            c.patch.edit(|body| {
+                body["spec"]["size"] = json!(0.25);
+                Ok(())
+            });
+        };
+        operator.add(Handler::create("x", edit).id("x"));
+        let mut module = Module::new(operator, Rc::new(abi::Noone));
+        module.start(1, frame(json!({"handler": 0, "id": "x"}), json!({})));
+        let body = r#"{"spec":{"ratio":0.9073038322028689,"size":1,"total":123456789012345678901234567890}}"#;
+        let want = format!(r#"{{"body":{}}}"#, body.replace(":1,", ":0.25,"));
+        assert_eq!(String::from_utf8(module.transform(1, body.into())).unwrap(), want);
+        assert!(
+            json(module.transform(1, b"nonsense".into()))["error"]["message"].as_str().unwrap().contains("expected")
+        );
+    }
+
+    #[test]
     fn each_task_has_its_resource() {
         let mut operator = Operator::new();
         operator.add(Handler::create("x", async |c: Change| Ok::<_, Error>(c.resource.plural)).id("x"));
@@ -292,7 +305,7 @@ mod tests {
         assert_eq!(said(module.start(1, Vec::new())), "a frame without a header");
         assert_eq!(said(module.start(1, frame(json!({"handler": 5, "id": "x"}), json!({})))), "no such handler: x");
         assert!(said(module.resume(1, b"nonsense".into())).contains("kopf_resume"));
-        assert!(said(module.transform(1, b"nonsense".into())).contains("expected"));
+        assert_eq!(said(module.transform(1, b"{}".into())), "no such task to transform");
         assert_eq!(json(module.ask(1, Vec::new()))["answers"][0]["error"]["message"], "a frame without a header");
     }
 }

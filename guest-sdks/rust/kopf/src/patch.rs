@@ -1,7 +1,8 @@
 //! Changes of the handled object.
 
 use crate::error::Error;
-use crate::task::Transform;
+use crate::task::{Transform, Transforms};
+use kopf_abi as abi;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
@@ -29,7 +30,7 @@ pub struct Patch(Rc<State>);
 #[derive(Default)]
 struct State {
     root: RefCell<Map<String, Value>>,
-    edits: RefCell<Vec<Transform>>,
+    edits: RefCell<Transforms>,
     problem: Cell<Option<Error>>,
 }
 
@@ -86,7 +87,9 @@ impl Patch {
     /// # }
     /// ```
     pub fn edit(&self, change: impl Fn(&mut Value) -> crate::Result<()> + 'static) {
-        self.0.edits.borrow_mut().push(Rc::new(change));
+        let mut edits = self.0.edits.borrow_mut();
+        edits.list.push(Rc::new(change));
+        edits.apply = Some(transformed);
     }
 
     /// What was set so far.
@@ -101,7 +104,7 @@ impl Patch {
     }
 
     /// The patch, its functions, and what was wrong with it.
-    pub(crate) fn take(&self) -> (Map<String, Value>, Vec<Transform>, Option<Error>) {
+    pub(crate) fn take(&self) -> (Map<String, Value>, Transforms, Option<Error>) {
         (self.0.root.take(), self.0.edits.take(), self.0.problem.take())
     }
 
@@ -114,6 +117,17 @@ impl Patch {
             }
         }
     }
+}
+
+/// Applies functions to a body, in order. Numbers that they do not change keep their texts: the parser rounds some.
+fn transformed(transforms: &[Transform], before: &[u8]) -> crate::Result<Vec<u8>> {
+    let mut body = abi::json(before)?;
+    for transform in transforms {
+        transform(&mut body)?;
+    }
+    let mut after = Vec::new();
+    abi::Field::write(&body, &mut after);
+    Ok(abi::keep_numbers(before, &after, |old, new| abi::json(old).is_ok_and(|old| old.to_string().as_bytes() == new)))
 }
 
 /// The part of a patch for a part of the object.

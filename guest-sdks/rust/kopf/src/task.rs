@@ -17,6 +17,13 @@ use std::time::Duration;
 /// A function that edits a body, see [`Patch::edit`].
 pub type Transform = Rc<dyn Fn(&mut Value) -> crate::Result<()>>;
 
+/// Functions that edit a body, and what applies them: that is in modules with such functions only.
+#[derive(Default)]
+pub struct Transforms {
+    pub list: Vec<Transform>,
+    pub apply: Option<fn(&[Transform], &[u8]) -> crate::Result<Vec<u8>>>,
+}
+
 /// One attempt of a handler, or the evaluation of its filters.
 pub struct Task {
     pub id: u32,
@@ -58,7 +65,7 @@ pub struct Wish {
 pub struct Done {
     pub step: Step,
     pub children: Vec<Handler>,
-    pub transforms: Vec<Transform>,
+    pub transforms: Transforms,
 }
 
 /// The result of a handler: a value, and whether it is pairs for an index.
@@ -159,7 +166,7 @@ impl Task {
         let mut step = Step {
             step: "done".into(),
             patch: (!patch.is_empty()).then_some(patch),
-            transforms: transforms.len(),
+            transforms: transforms.list.len(),
             warnings: self.left.warnings.take(),
             ..Step::default()
         };
