@@ -80,13 +80,20 @@ func (s *Settings) Get(name string) View {
 	return v
 }
 
-// Set changes a setting, by its dotted name. Durations become seconds.
+// Set changes a setting, by its dotted name. Durations become seconds, also in a list of them.
 func (s *Settings) Set(name string, value any) {
 	if s.changed == nil {
 		s.changed = Map{}
 	}
-	if d, ok := value.(time.Duration); ok {
-		value = d.Seconds()
+	switch given := value.(type) {
+	case time.Duration:
+		value = given.Seconds()
+	case []time.Duration:
+		list := make([]float64, len(given))
+		for i, d := range given {
+			list[i] = d.Seconds()
+		}
+		value = list
 	}
 	s.changed[name] = value
 }

@@ -132,6 +132,10 @@ func TestOtherArguments(t *testing.T) {
 	}
 	a := host.Activity(kopftest.Fixture{Activity: "startup", Settings: kopf.Map{"posting": kopf.Map{"level": 20}, "dotted.name": 1}})
 	a.Settings.Set("execution.default_backoff", time.Minute)
+	a.Settings.Set("networking.error_backoffs", []time.Duration{time.Second, 1500 * time.Millisecond})
+	if got := string(a.Settings.Get("networking.error_backoffs").Raw()); got != "[1,1.5]" {
+		t.Errorf("error_backoffs = %s, want seconds", got)
+	}
 	if a.Settings.Get("posting.level").Int() != 20 || a.Settings.Get("execution.default_backoff").Int() != 60 || a.Settings.Get("dotted.name").Int() != 1 {
 		t.Error("wrong settings")
 	}

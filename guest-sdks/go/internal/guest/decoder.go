@@ -364,18 +364,23 @@ func toDelay(raw []byte) abi.Delay {
 
 // decodeQuestions reads questions, and the invocation that they are about.
 func (m *Module) decodeQuestions(raw []byte, t *Task) (list []abi.Question, err error) {
+	var malformed error
 	err = members(raw, func(key, value []byte) {
 		if string(key) != "questions" {
 			m.invocationField(t, key, value)
 			return
 		}
-		each(value, func(item []byte) {
-			var question abi.Question
-			if question, err = toQuestion(item); err == nil {
-				list = append(list, question)
+		each(value, func(item []byte) { // each has an answer at its position
+			question, err := toQuestion(item)
+			if err != nil {
+				malformed = err
 			}
+			list = append(list, question)
 		})
 	})
+	if err == nil {
+		err = malformed
+	}
 	return list, err
 }
 

@@ -252,3 +252,12 @@ func TestFiltersCannotWait(t *testing.T) {
 		t.Errorf("answered %+v", answer)
 	}
 }
+
+// TestMalformedQuestions: an answer is about the question at its position.
+func TestMalformedQuestions(t *testing.T) {
+	m := newModule(nil)
+	got := string(m.Ask(1, frame(`{"questions": [{"handler" 0}, {"handler": 0, "callbacks": []}]}`, `{}`)))
+	if strings.Count(got, `"error"`) != 2 {
+		t.Errorf("answered %s", got)
+	}
+}
