@@ -17,6 +17,11 @@ class Registration(unittest.TestCase):
         self.assertEqual({h["fn"].split("#")[1] for h in handlers}, {"0"})
         self.assertEqual(handlers[0]["field"], ["spec", "x"])
 
+    def test_methods_of_an_object_are_one_function(self):
+        handlers = self.declared("class A:\n  def m(self, **_): pass\na, b = A(), A()\n"
+                                 "for fn in (a.m, a.m, b.m): kopf.on.create('kex')(fn)")
+        self.assertEqual([h["fn"] for h in handlers], ["A.m#0", "A.m#0", "A.m#1"])
+
     def test_selectors(self):
         handlers = self.declared(
             "def fn(**_): pass\n"

@@ -51,6 +51,13 @@ class State(unittest.TestCase):
         op.host.indices["pods"] = [("k", 1), ("k", 2), ("l", 3)]
         self.assertEqual(op.run(0, BODY, indices=["pods"])["result"], [[1, 2], 2, True])
 
+    def test_keys_of_indices_may_be_gone_in_a_loop(self):
+        op = operator("return [{key: list(store) for key, store in pods.items()}, len(pods.values()), repr(pods)]", args="pods, **_")
+        op.host.indices["pods"] = [("k", 1), ("l", 3)]
+        index = op.host.index
+        op.host.index = lambda task, op, name, key: -1 if (op, key) == (0, b'"l"') else index(task, op, name, key)
+        self.assertEqual(op.run(0, BODY, indices=["pods"])["result"], [{"k": [1]}, 1, "{'k': [1]}"])
+
     def test_results_of_indices(self):
         for code, expected in (("{('a', 1): 2}", {"keyed": True, "result": [[["a", 1], 2]]}), ("5", {"keyed": True, "result": [[None, 5]]}),
                                ("None", {}), ("{}", {"keyed": True, "result": []})):

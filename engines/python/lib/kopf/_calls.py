@@ -54,5 +54,6 @@ def wanted(fn):
     return None  # it takes no others: Python's own error names what is missing or too much
 
 
+@functools.lru_cache(128)  # sub-handlers are declared at each attempt
 def _uses(code, name):
     return any(i.argval == name and i.opname != "STORE_FAST" for i in dis.get_instructions(code))

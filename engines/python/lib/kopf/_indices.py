@@ -46,8 +46,15 @@ class Index(collections.abc.Mapping):
     def __len__(self):
         return _host.index(self._task, _host.LENGTH, self._name) or 0
 
+    def items(self):
+        """Return the keys with their stores. A key can be gone again: the host indexes other objects meanwhile."""
+        return [(key, store) for key in self if (store := self.get(key)) is not None]
+
+    def values(self):
+        return [store for _, store in self.items()]
+
     def __repr__(self):
-        return repr(dict(self))
+        return repr(dict(self.items()))
 
 
 def result(task, value, name):

@@ -2,6 +2,7 @@
 
 import enum
 import warnings
+from types import MethodType
 
 from kopf import _calls, _codec, _references, _views
 from kopf._filters import declared
@@ -56,7 +57,6 @@ class Handler:
         elif name == "when":
             raise TypeError(f"when: a filter is a function, not {value!r}")
         return declared(value)
-
 
 
 def _plain(kind, name, value):
@@ -117,17 +117,13 @@ class OperatorRegistry:
 
 def identified(handlers):
     """Return the declarations, with the identities of the functions."""
-    known, declarations = [], []
-    for handler in handlers:
-        numbers = [n for n, fn in enumerate(known) if fn is handler.fn or _equal_methods(fn, handler.fn)]
-        if not numbers:
-            known.append(handler.fn)
-        declarations.append({**handler.declaration, "fn": f"{handler.id}#{numbers[0] if numbers else len(known) - 1}"})
-    return declarations
+    numbers = {}
+    return [{**handler.declaration, "fn": f"{handler.id}#{numbers.setdefault(_identity(handler.fn), len(numbers))}"} for handler in handlers]
 
 
-def _equal_methods(one, other):
-    return hasattr(one, "__func__") and hasattr(other, "__func__") and one == other
+def _identity(fn):
+    """Return what is equal for the same function, also for a method of the same object, which is made when it is looked at."""
+    return (id(fn.__self__), id(fn.__func__)) if isinstance(fn, MethodType) else id(fn)
 
 
 _default = OperatorRegistry()
