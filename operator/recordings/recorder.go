@@ -37,7 +37,7 @@ func NewRecorder(to io.Writer, h Header, limit int, secrets map[string]string) (
 	r := &Recorder{redaction: newRedaction(secrets), limit: limit, out: bufio.NewWriter(to), begun: map[int]bool{0: true}}
 	h.Recording, h.Config = Version, maps.Clone(h.Config)
 	for key, value := range h.Config {
-		h.Config[key] = r.redaction.replace(value, false)
+		h.Config[key] = r.redaction.replace(value)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -288,6 +289,22 @@ func TestManySecrets(t *testing.T) {
 	}
 	if err := r.Close(); err != nil || strings.Contains(out.String(), "token0") || r.messages != 3 {
 		t.Errorf("%d messages, %v", r.messages, err)
+	}
+}
+
+// TestNewSecretsCostNoMoreThanOldOnes: each request of a guest may have a token of its own.
+func TestNewSecretsCostNoMoreThanOldOnes(t *testing.T) {
+	r, begun := newRedaction(nil), time.Now()
+	for i := range maxSecrets - 1 {
+		r.add("token", fmt.Sprintf("token%07d", i))
+		r.hide(`{"a":"b"}`)
+	}
+	if took := time.Since(begun); took > 10*time.Second { // a second or two; it was minutes
+		t.Errorf("%d secrets took %v", maxSecrets, took)
+	}
+	r.add("longer", "a token0000005 and more")
+	if got, want := r.hide(`{"a":"token0000005, a token0000005 and more"}`), `{"a":"[redacted:token#6], [redacted:longer]"}`; got != want {
+		t.Errorf("hidden:\n%s, want\n%s", got, want)
 	}
 }
 

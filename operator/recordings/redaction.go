@@ -28,7 +28,8 @@ type redaction struct {
 	last     map[string]int     // the last number of a name
 	known    map[[2]string]bool // names and values
 	full     bool               // there are secrets that are not known
-	replacer *strings.Replacer
+	hidden   matcher
+	restorer *strings.Replacer // of all secrets; nil: it is not made yet
 }
 
 // Bounds of the secrets of a recording: guests choose how many headers with secrets they send.
@@ -39,7 +40,7 @@ const (
 
 // newRedaction replaces the values of some secrets by name.
 func newRedaction(secrets map[string]string) *redaction {
-	r := &redaction{secrets: map[string]string{}, last: map[string]int{}, known: map[[2]string]bool{}}
+	r := &redaction{secrets: map[string]string{}, last: map[string]int{}, known: map[[2]string]bool{}, hidden: matcher{}}
 	for name, value := range secrets {
 		r.add(name, value)
 	}
@@ -126,7 +127,11 @@ func (r *redaction) add(name, value string) {
 		r.last[name] = max(r.last[name], 1) + 1
 		free = fmt.Sprintf("%s#%d", name, r.last[name])
 	}
-	r.secrets[free], r.replacer = value, nil
+	r.secrets[free] = value
+	all := forms(free, value)
+	for i := 0; i < len(all); i += 2 {
+		r.hidden.add(all[i], all[i+1])
+	}
 	r.known[[2]string{name, value}] = true
 	r.size += len(value)
 }
@@ -159,7 +164,7 @@ func (r *redaction) hide(line string) string {
 		if text := line[begin:end]; strings.HasPrefix(line[end:], ":") {
 			out.WriteString(text)
 		} else {
-			out.WriteString(r.replace(text, false))
+			out.WriteString(r.replace(text))
 		}
 		line = line[end:]
 	}
@@ -180,40 +185,28 @@ func endOfString(text string) int {
 	return len(text)
 }
 
-// restore replaces the names by the secrets.
-func (r *redaction) restore(line string) string { return r.replace(line, true) }
-
-func (r *redaction) replace(line string, back bool) string {
+// replace replaces the secrets in a text by their names.
+func (r *redaction) replace(text string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.secrets) == 0 {
-		return line
-	}
-	if r.replacer == nil {
-		r.replacer = r.newReplacer(back)
-	}
-	return r.replacer.Replace(line)
+	return r.hidden.replace(text)
 }
 
-// newReplacer replaces longer texts first: a secret may be a part of another one.
-func (r *redaction) newReplacer(back bool) *strings.Replacer {
-	var pairs [][2]string
-	for _, name := range slices.Sorted(maps.Keys(r.secrets)) {
-		all := forms(name, r.secrets[name])
-		for i := 0; i < len(all); i += 2 {
-			pair := [2]string{all[i], all[i+1]}
-			if back {
-				pair = [2]string{all[i+1], all[i]}
+// restore replaces the names by the secrets. No secret is added any more.
+func (r *redaction) restore(line string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.restorer == nil {
+		var flat []string
+		for name, value := range r.secrets {
+			all := forms(name, value)
+			for i := 0; i < len(all); i += 2 {
+				flat = append(flat, all[i+1], all[i])
 			}
-			pairs = append(pairs, pair)
 		}
+		r.restorer = strings.NewReplacer(flat...)
 	}
-	slices.SortStableFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
-	var flat []string
-	for _, pair := range pairs {
-		flat = append(flat, pair[0], pair[1])
-	}
-	return strings.NewReplacer(flat...)
+	return r.restorer.Replace(line)
 }
 
 // secretHeaders are headers of requests and responses whose values are secrets.
