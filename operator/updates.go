@@ -80,14 +80,18 @@ func (f *files) read() map[string]mark {
 	return maps.Clone(f.names)
 }
 
-// marks returns the current marks. They are incomplete while a file is missing.
+// marks returns the current marks. They are incomplete while a file is missing that was there, unless another one has changed: a manifest
+// may name another module than one that was deleted.
 func (f *files) marks() (now map[string]mark, complete bool) {
-	now, complete = f.read(), true
+	now = f.read()
+	missing, changed := false, false
 	for name, before := range now {
 		now[name] = markOf(name)
-		complete = complete && (now[name] == mark{}) == (before == mark{})
+		isMissing := now[name] == mark{}
+		missing = missing || isMissing && now[name] != before
+		changed = changed || !isMissing && now[name] != before
 	}
-	return now, complete
+	return now, !missing || changed
 }
 
 // follow reloads the modules when their files have changed and then stay unchanged for a
