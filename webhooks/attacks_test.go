@@ -167,3 +167,32 @@ func serveOnce(t *testing.T, server *LocalServer, handler http.Handler) (address
 	})
 	return strings.TrimSuffix(strings.TrimPrefix(*(<-configs).URL, "https://"), "/")
 }
+
+// TestLongPathsOfSharedServers: to find the operator of a path takes no longer than the paths of operators are long. All operators
+// wait for the lock meanwhile.
+func TestLongPathsOfSharedServers(t *testing.T) {
+	s := NewShared(&LocalServer{}, Environment{})
+	for i := range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.Part(fmt.Sprintf("/operators/ns/op%d", i)).Serve(ctx, nil, func(ClientConfig) {}); err != nil {
+			t.Fatal(err)
+		}
+		s.parts[fmt.Sprintf("/operators/ns/op%d", i)] = &part{}
+	}
+	path := strings.Repeat("/", 30_000)
+	fastest := time.Hour
+	for range 10 {
+		began := time.Now()
+		if s.find(path) != nil {
+			t.Fatal("found")
+		}
+		fastest = min(fastest, time.Since(began))
+	}
+	if fastest > time.Millisecond {
+		t.Errorf("a path of %d bytes takes %v", len(path), fastest)
+	}
+	if s.find("/operators/ns/op9/some/id") == nil {
+		t.Error("an operator is not found")
+	}
+}

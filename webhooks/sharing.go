@@ -29,6 +29,7 @@ type Shared struct {
 
 	mu     sync.Mutex // guards the fields below
 	parts  map[string]*part
+	most   int           // bytes of the longest path of a part so far
 	config *ClientConfig // the latest one; nil before the first one
 	ended  chan struct{} // closed when the server has ended
 }
@@ -83,7 +84,7 @@ func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(
 		s.mu.Unlock()
 		return fmt.Errorf("%s: %w", p.path, errTaken)
 	}
-	s.parts[p.path] = own
+	s.parts[p.path], s.most = own, max(s.most, len(p.path))
 	if s.config != nil {
 		announce(s.config.below(p.path))
 	}
@@ -128,7 +129,7 @@ func refuse(w http.ResponseWriter, code int, text string) {
 func (s *Shared) find(path string) *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range path {
+	for i := range path[:min(len(path), s.most+1)] { // longer beginnings are of no part, and cost quadratic time
 		if i > 0 && path[i] == '/' {
 			if p := s.parts[path[:i]]; p != nil {
 				return p
