@@ -117,7 +117,7 @@ func (s *LocalServer) hasOwnTLS() bool { return s.TLS != nil }
 // source returns the source of the certificate.
 func (s *LocalServer) source() (source, error) {
 	switch {
-	case s.Insecure && (s.TLS != nil || s.CertFile != "" || s.Secret != nil):
+	case s.Insecure && (s.TLS != nil || s.CertFile != "" || s.Secret != nil || s.verifies()):
 		return nil, errors.New("the webhook server: insecure excludes certificates")
 	case (s.CertFile == "") != (s.KeyFile == ""):
 		return nil, errors.New("the webhook server: certfile and pkeyfile must be set together")
@@ -131,6 +131,11 @@ func (s *LocalServer) source() (source, error) {
 		return &shared{ref: *s.Secret, names: s.names(), cluster: s.env.Cluster, schedule: defaultSchedule}, nil
 	}
 	return &generated{names: s.names(), schedule: defaultSchedule}, nil
+}
+
+// verifies reports whether the options ask for certificates of clients.
+func (s *LocalServer) verifies() bool {
+	return s.Verify == VerifyOptional || s.Verify == VerifyRequired || s.VerifyCAFile != "" || s.VerifyCAPath != "" || s.VerifyCAData != nil
 }
 
 // givenBundle returns the authority that the options name, or nil.

@@ -294,6 +294,8 @@ func TestBadCertificates(t *testing.T) {
 		{"a garbage key", webhooks.LocalServer{CertFile: certFile, KeyFile: garbage}, "it has no private key in PEM"},
 		{"no such authority", webhooks.LocalServer{CAFile: "/nowhere", CertFile: certFile, KeyFile: keyFile}, "cafile of the webhook server"},
 		{"insecure with a certificate", webhooks.LocalServer{Insecure: true, CertFile: certFile, KeyFile: keyFile}, "insecure excludes certificates"},
+		{"insecure with required certificates of clients", webhooks.LocalServer{Insecure: true, Verify: webhooks.VerifyRequired, VerifyCAFile: certFile}, "insecure excludes certificates"},
+		{"insecure with authorities of clients", webhooks.LocalServer{Insecure: true, VerifyCAFile: certFile}, "insecure excludes certificates"},
 		{"garbage of clients", webhooks.LocalServer{VerifyCAFile: garbage}, "authorities of clients: " + garbage + ": it has no certificates in PEM"},
 		{"no such folder", webhooks.LocalServer{VerifyCAPath: "/nowhere"}, "verify_capath: open /nowhere"},
 		{"an unwritable dump", webhooks.LocalServer{Addr: "127.0.0.1", CADump: "/nowhere/x"}, "cadump of the webhook server"},
