@@ -107,7 +107,7 @@ func (t *NgrokTunnel) follow(cmd *exec.Cmd, output io.Reader, announce func(Clie
 		if public := publicURL(lines.Bytes()); public != "" && !known {
 			late.Stop()
 			known = true
-			public += t.Path
+			public += (&url.URL{Path: (&LocalServer{Path: t.Path}).root()}).EscapedPath()
 			t.env.Log.Debug().Msg("Accessing the webhooks at " + public)
 			announce(ClientConfig{URL: &public})
 		}

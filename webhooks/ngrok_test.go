@@ -46,7 +46,7 @@ func TestNgrokTunnel(t *testing.T) {
 	binary := program(t, standIn)
 	ctx, cancel := context.WithCancel(t.Context())
 	announced, ended := make(chan ClientConfig, 2), make(chan error, 1)
-	tunnel := NgrokTunnel{Path: "/hooks", Token: "secret", Region: "eu", Binary: binary}.bind(Environment{Log: zerolog.Nop()})
+	tunnel := NgrokTunnel{Path: "hooks", Token: "secret", Region: "eu", Binary: binary}.bind(Environment{Log: zerolog.Nop()})
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.URL.Path)) })
 	go func() { ended <- tunnel.Serve(ctx, handler, func(c ClientConfig) { announced <- c }) }()
 	var config ClientConfig
