@@ -54,14 +54,14 @@ type Processor struct {
 // handled again from the start by the current handlers: the generation was replaced, or
 // may have been replaced while the object was throttled.
 func (p *Processor) Process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {
-	version, again = p.processed(ctx, it, q)
+	version, handled, again := p.processed(ctx, it, q)
 	if again {
 		return "", true
 	}
 	it.Drop() // in any case: others wait for the item
 	switch {
 	case it.Type != watching.Deleted:
-	case ctx.Err() != nil: // maybe cancelled before its daemons were stopped
+	case !handled || ctx.Err() != nil: // maybe failed or cancelled before its daemons were stopped
 		p.Abandon(ctx, it.Meta.Key())
 	default:
 		p.Memories.forget(it.Meta.Key())
@@ -104,10 +104,11 @@ func (p *Processor) forget(ctx context.Context, key string) *memory {
 	return item
 }
 
-func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {
+// processed is Process, and reports whether the event was handled without an error.
+func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, handled, again bool) {
 	if p.Runnables.IsClosed() {
 		p.Generation.Release()
-		return "", false // the next start lists the object again
+		return "", false, false // the next start lists the object again
 	}
 	c, err := p.newCycle(it, q)
 	defer c.release() // unless it was released before a sleep
@@ -115,36 +116,36 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 		p.Log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
 		p.Completion.Fail()
 		p.Completion.Done(it.Meta.Key())
-		return "", false
+		return "", false, false
 	}
 	span := c.Trace(ctx)
 	defer span.End()
 	ctx = span.In(ctx)
 	if c.memory.isThrottled() {
-		return "", c.throttled(ctx)
+		return "", false, c.throttled(ctx)
 	}
 	if pause := p.Loops.Pause(c.memory.chain, time.Now()); c.own && pause > 0 {
 		c.slowDown(ctx, pause)
-		return "", true
+		return "", false, true
 	}
 	version, err = c.run(ctx)
 	if err != nil {
 		span.Fail(err.Error())
 	}
 	if errors.Is(err, indexing.ErrReplaced) {
-		return "", true
+		return "", false, true
 	}
 	if err == nil && version == "" && c.it.ConsistentAt.IsZero() {
 		c.memory.chain = nil // no event follows
 	}
-	if c.memory.judge(ctx, err, c.aside(), p.Settings.Queueing.ErrorDelays) && !c.throttled(ctx) {
-		return version, false // for a newer event of the object, or because the operator exits
+	if c.memory.judge(ctx, err, c.aside(), p.Settings.Queueing.ErrorDelays) && it.Type != watching.Deleted && !c.throttled(ctx) {
+		return version, false, false // for a newer event of the object, or because the operator exits
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, handling.ErrExiting) {
 		p.Completion.Fail() // maybe no event follows
 		p.Completion.Done(it.Meta.Key())
 	}
-	return version, false
+	return version, err == nil, false
 }
 
 // newCycle begins the handling of an event. The caller must release the cycle, even after
