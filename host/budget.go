@@ -61,15 +61,19 @@ func (b *budget) now() time.Time {
 	return b.clock()
 }
 
-// checkEvery is the number of host functions between two checks. The guest's own count does
+// checkEvery is the number of light host functions between two checks. The guest's own count does
 // not include the cost of host functions.
 const checkEvery = 32
 
-// enter starts a host function.
-func (b *budget) enter() {
-	if b.entered++; b.entered%checkEvery == 0 {
-		b.check()
+// enter starts a host function, and ends the call if it exceeds a limit. After a slice it lets others compute, and reports
+// that. Functions that are not light can take longer than a slice.
+func (b *budget) enter(light bool) (rested bool) {
+	if b.entered++; light && b.entered%checkEvery != 0 {
+		return false
 	}
+	now := b.now()
+	b.checkAt(now)
+	return b.rest(now)
 }
 
 // yield counts a budget of the guest's code, and ends the call if it exceeds a limit. After a slice it lets others compute,
@@ -78,6 +82,11 @@ func (b *budget) yield() (rested bool) {
 	b.yields++
 	now := b.outOfCore()
 	b.checkAt(now)
+	return b.rest(now)
+}
+
+// rest lets others compute after a slice, and reports that.
+func (b *budget) rest(now time.Time) (rested bool) {
 	if now.Sub(b.shared) <= sliceOfCore {
 		return false
 	}

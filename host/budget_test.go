@@ -35,7 +35,7 @@ func TestTimeOutOfCores(t *testing.T) {
 				for range 20 {
 					now = now.Add(test.away)
 					if test.calls {
-						b.enter()
+						b.enter(true)
 					}
 					b.yield()
 				}

@@ -52,10 +52,13 @@ func hostModules(rt wazero.Runtime, imports []Function) map[string]wazero.HostMo
 			builders[imported.Module] = rt.NewHostModuleBuilder(imported.Module)
 		}
 		params, results := wazeroTypes(f.Type)
+		light := isLight(imported.Module, imported.Name)
 		builders[imported.Module].NewFunctionBuilder().
 			WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
 				c := callOf(ctx)
-				c.enter()
+				if c.enter(light) {
+					c.count()
+				}
 				f.Do(c, stack)
 			}), params, results).
 			WithName(imported.Module + "." + imported.Name).

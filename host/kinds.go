@@ -63,6 +63,18 @@ func kindOf(source *prepare.Source) kind {
 // hostFunction is a function that guests may import.
 type hostFunction = imports.Function[*call]
 
+// isLight reports whether a function takes about as long as its call, whatever its arguments are. Plugins call those of
+// their kits for each word of a message.
+func isLight(module, name string) bool {
+	switch module {
+	case abi.ImportModule, extism.UserModule:
+		return false
+	case wasi.Module:
+		return name != "fd_write" && name != "random_get"
+	}
+	return true
+}
+
 // hostFunctions holds all host functions by module and name. See abi/SPEC.md, "Host
 // functions".
 var hostFunctions = buildHostFunctions()
