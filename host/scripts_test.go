@@ -88,6 +88,21 @@ func TestScriptsEditLeavesNumbers(t *testing.T) {
 	}
 }
 
+// TestScriptsConvertLeavesNumbers: likewise.
+func TestScriptsConvertLeavesNumbers(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `function fn({ body }) { const { size: replicas, ...spec } = body.spec; return { ...body, spec: { ...spec, replicas } }; }`)
+	body := `{"metadata":{"name":"obj1"},"spec":{"size":1,"id":1234567890123456789}}`
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindConvert, ID: "fn", Name: "obj1"}, []byte(body), &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	if want := `{"metadata":{"name":"obj1"},"spec":{"id":1234567890123456789,"replicas":1}}`; string(step.Result) != want {
+		t.Errorf("result = %s, error %+v", step.Result, step.Error)
+	}
+}
+
 // TestScriptsNameIndicesFreely: an index is a property of what the library asks for the outcome.
 func TestScriptsNameIndicesFreely(t *testing.T) {
 	t.Parallel()

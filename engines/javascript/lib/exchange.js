@@ -23,12 +23,13 @@ export const register = () => JSON.stringify(registration());
 // refuse is the answer for a script that fails.
 export const refuse = (error) => JSON.stringify({ error: located(error) });
 
-// start begins a task.
+// start begins a task, and tells whether its result is an object that is converted.
 export function start(id, header, body) {
   const invocation = JSON.parse(header);
   const task = new Task(id, invocation);
   task.kwargs = new Kwargs(task, invocation, body);
   task.run(callee(invocation), task.kwargs);
+  return invocation.kind === "convert";
 }
 
 export function resume(id, answer) { byNumber(id).resume(JSON.parse(answer)); }

@@ -93,12 +93,19 @@ impl Engine {
     /// the step that they wish.
     pub fn advance(&self, task: u32, how: &str, message: &[u8]) -> u64 {
         self.context.with(|ctx| {
-            let () = match how {
+            let converts = match how {
                 "start" => self.ask(&ctx, how, (task, segment(message, tag::HEADER), segment(message, tag::BODY))),
-                _ => self.ask(&ctx, how, (task, utf8(message))),
+                _ => {
+                    let () = self.ask(&ctx, how, (task, utf8(message)));
+                    false
+                }
             };
             settle(&ctx);
-            text(self.ask(&ctx, "step", (task,)))
+            let step: String = self.ask(&ctx, "step", (task,));
+            if converts {
+                return kept("result", find_segment(message, tag::BODY).unwrap_or_default(), &step);
+            }
+            text(step)
         })
     }
 
@@ -111,8 +118,7 @@ impl Engine {
     /// Applies the functions that a task has left to a body. Integers that were only rounded stay.
     pub fn transform(&self, task: u32, body: &[u8]) -> u64 {
         let answered: String = self.context.with(|ctx| self.ask(&ctx, "transform", (task, utf8(body))));
-        let before = [b"{\"body\":", body, b"}"].concat();
-        answer(keep_numbers(&before, answered.as_bytes(), |old, new| float(old) == float(new)))
+        kept("body", body, &answered)
     }
 
     /// Forgets a task.
@@ -143,6 +149,12 @@ fn load<'js>(ctx: &Ctx<'js>) -> Result<Persistent<Object<'static>>> {
 /// Runs whatever continues by itself.
 fn settle(ctx: &Ctx) {
     while ctx.execute_pending_job() {}
+}
+
+/// An answer with an object, whose integers that were only rounded are those of the object before.
+fn kept(key: &str, before: &[u8], answered: &str) -> u64 {
+    let before = [format!("{{\"{key}\":").as_bytes(), before, b"}"].concat();
+    answer(keep_numbers(&before, answered.as_bytes(), |old, new| float(old) == float(new)))
 }
 
 /// A number as JavaScript has it.

@@ -3,9 +3,11 @@
 use crate::context::{arguments, context, sleep};
 use crate::error::Error;
 use crate::handler::Handler;
+use crate::patch::is_same;
 use crate::selector::Selector;
 use crate::task::{Returned, Task};
 use crate::view::View;
+use kopf_abi as abi;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,8 +54,12 @@ impl Conversion {
     sleep!();
 }
 
-/// The object of a conversion.
+/// The object of a conversion. Its numbers keep their texts in the result, where they are the same.
 fn body(task: &Task) -> Result<&View, Error> {
+    task.left.rewrite.set(Some(|task, step| {
+        let before = task.body.as_ref().map(|object| [&b"{\"result\":"[..], &object.text(), b"}"].concat());
+        abi::keep_numbers(&before.unwrap_or_default(), &step, is_same)
+    }));
     task.body.as_ref().ok_or_else(|| Error::permanent("a conversion of no object"))
 }
 

@@ -96,10 +96,14 @@ impl Module {
         entry.running = None;
         entry.children = done.children;
         entry.transforms = done.transforms;
+        let mut step = abi::write(done.step);
+        if let Some(rewrite) = entry.task.left.rewrite.get() {
+            step = rewrite(&entry.task, step);
+        }
         if entry.children.is_empty() && entry.transforms.list.is_empty() {
             self.tasks.remove(&id);
         }
-        abi::write(done.step)
+        step
     }
 
     /// Answers `kopf_cancel`. Unknown tasks are ended ones.
@@ -265,6 +269,22 @@ mod tests {
         assert!(
             json(module.transform(1, b"nonsense".into()))["error"]["message"].as_str().unwrap().contains("expected")
         );
+    }
+
+    #[test]
+    fn conversions_leave_other_numbers_alone() {
+        let mut operator = Operator::new();
+        let convert = async |mut c: crate::Conversion| {
+            c.object["spec"]["to"] = json!(true);
+            c.object
+        };
+        operator.add(Handler::convert("x", convert).from("v1").to("v2").id("x"));
+        let mut module = Module::new(operator, Rc::new(abi::Noone));
+        let mut asked = Vec::new();
+        abi::push_segment(&mut asked, abi::tag::HEADER, br#"{"handler":0,"id":"x","kind":"convert"}"#);
+        abi::push_segment(&mut asked, abi::tag::BODY, br#"{"spec":{"ratio":0.9073038322028689}}"#);
+        let want = r#"{"step":"done","result":{"spec":{"ratio":0.9073038322028689,"to":true}}}"#;
+        assert_eq!(String::from_utf8(module.start(1, asked)).unwrap(), want);
     }
 
     #[test]

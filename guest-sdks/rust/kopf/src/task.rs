@@ -53,6 +53,8 @@ pub struct Left {
     pub pending: Cell<bool>,
     pub warnings: RefCell<Vec<String>>,
     pub settings: RefCell<BTreeMap<String, Value>>,
+    /// Changes the text of the last step: in modules with conversions only.
+    pub rewrite: Cell<Option<fn(&Task, Vec<u8>) -> Vec<u8>>>,
 }
 
 /// What a task waits for.
