@@ -129,6 +129,14 @@ class Activities(unittest.TestCase):
         self.assertEqual(changed, {"admission.server": {"type": "server", "port": 9443},
                                    "persistence.diffbase_storage": [{"type": "status", "name": "kopf", "field": "status.x"}]})
 
+    def test_modes_of_ssl_are_those_of_the_host(self):
+        for mode in ("none", "optional", "required"):
+            changed, _ = self.changes(f"import ssl\nsettings.admission.server = kopf.WebhookServer(verify_mode=ssl.CERT_{mode.upper()})")
+            self.assertEqual(changed, {"admission.server": {"type": "server", "verify_mode": mode}})
+
+    def test_settings_can_be_copied(self):
+        self.assertEqual(self.changes("import copy\nassert copy.deepcopy(settings).posting.level == 20"), ({}, None))
+
     def test_what_cannot_be_is_an_error(self):
         self.assertIn("did you mean level", self.changes("settings.posting.levle = 1")[1])
         self.assertIn("no threads", self.changes("settings.execution.executor = 1")[1])

@@ -95,10 +95,10 @@ class _Group:
         self.__dict__[name] = value
 
     def __getattr__(self, name):
+        if name.startswith("_"):  # also while a copy is made, which has no name yet
+            raise AttributeError(name)
         if (self._name, name) == ("peering", "namespaced"):
             return not self.clusterwide
-        if name.startswith("__"):
-            raise AttributeError(name)
         raise AttributeError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
 
     def __repr__(self):

@@ -4,6 +4,7 @@ They are assigned to the setting `admission.server` in a startup handler, which 
 `--allow-setting admission.server`.
 """
 
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal, Protocol, TypedDict
 
@@ -68,7 +69,7 @@ def _plain(value):
         return value.decode()
     if isinstance(value, (set, frozenset, tuple)):
         return sorted(value)
-    return value.name if hasattr(value, "name") else value
+    return value.name.removeprefix("CERT_").lower() if isinstance(value, ssl.VerifyMode) else value
 
 
 class WebhookServer(_Server):
