@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -189,18 +188,10 @@ func (o *manifestOptions) resources(ctx context.Context) ([]deployment.Resource,
 	return definitionsOf(o.definitions)
 }
 
-// nameOf is the name of the flag, of the operator, or of the first module.
+// nameOf is the name of the flag, of the operator, or of the first module: my_operator.py is my-operator, as Kubernetes wants names.
 func (o *manifestOptions) nameOf(module string, r *abi.Registration) string {
-	if o.name != "" {
-		return o.name
-	}
-	if r.Operator.Name != "" {
-		return r.Operator.Name
-	}
-	base := filepath.Base(module)
-	base, _, _ = strings.Cut(base, "@")
-	base, _, _ = strings.Cut(base, ":")
-	return strings.TrimSuffix(base, filepath.Ext(base))
+	file := strings.ToLower(strings.ReplaceAll(serviceName([]string{module}), "_", "-"))
+	return cmp.Or(o.name, r.Operator.Name, file)
 }
 
 func printYAML(to io.Writer, objects []dicts.Object) error {

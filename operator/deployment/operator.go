@@ -62,9 +62,9 @@ func (p Problems) Error() string {
 
 // check says what is missing or wrong.
 func (o *Operator) check(served selectors.Served) error {
-	for what, name := range map[string]string{"name": o.Name, "namespace": o.Namespace} {
-		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return fmt.Errorf("the %s %q: %s", what, name, strings.Join(problems, ", "))
+	for _, label := range [][2]string{{"name", o.Name}, {"namespace", o.Namespace}} {
+		if problems := validation.IsDNS1123Label(label[1]); len(problems) > 0 {
+			return fmt.Errorf("the %s %q: %s", label[0], label[1], strings.Join(problems, ", "))
 		}
 	}
 	if len(served.Warnings) > 0 {
