@@ -74,14 +74,17 @@ func Engines(used toolchains.Language) []Finding {
 	return found
 }
 
-// Caches looks at the folders of compiled modules and of pulled ones. A folder that cannot be
+// Caches looks at the folders of compiled modules, of pulled ones, and of packed packages. A folder that cannot be
 // written makes each start slow, but everything works.
 func Caches() []Finding {
 	base, err := os.UserCacheDir()
 	if err != nil {
 		return []Finding{failed(Warning, "caches", "cache", fmt.Errorf("modules are compiled at each start: %w: set XDG_CACHE_HOME", err))}
 	}
-	return []Finding{cache("compiled modules", filepath.Join(base, "kopf", "wasm")), cache("pulled modules", filepath.Join(base, "kopf", "modules"))}
+	return []Finding{
+		cache("compiled modules", filepath.Join(base, "kopf", "wasm")), cache("pulled modules", filepath.Join(base, "kopf", "modules")),
+		cache("packed packages", filepath.Join(base, "kopf", "packages")),
+	}
 }
 
 func cache(name, folder string) Finding {

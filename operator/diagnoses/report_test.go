@@ -152,6 +152,7 @@ func TestCachesThatCannotBeWrittenAreWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, Caches(), "caches", "compiled modules", OK, "1 files, 2.0 MB")
+	expect(t, Caches(), "caches", "packed packages", OK, "0 files, 0.0 MB")
 	blocked := filepath.Join(dir, "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
