@@ -98,20 +98,27 @@ func (f *fetcher) file(d *hosting.Declaration) (*hosting.Fetched, error) {
 	return &hosting.Fetched{Name: filepath.Join(d.Local, d.Spec.Module), Artifact: d.Spec.Module, Open: operator.Files}, nil
 }
 
-// check checks what can be checked without the registry: files are never signed, and keys must be valid.
+// check checks what can be checked without the registry: its name, that files are never signed, and that keys are valid.
 func (f *fetcher) check(d *hosting.Declaration) error {
 	if !d.Spec.IsArtifact() {
 		_, err := f.file(d)
 		return err
 	}
-	_, err := f.guard(&modules.Finder{}, d)
+	r, err := oci.Parse(d.Spec.Module)
+	if err == nil {
+		err = f.checkRegistry(d, r)
+	}
+	if err != nil {
+		return fmt.Errorf("spec.module: %w", err)
+	}
+	_, err = f.guard(&modules.Finder{}, d)
 	return err
 }
 
 // checkRegistry refuses registries on the host's own machine and behind addresses, unless a
-// flag names them.
+// flag names them. Declarations of a folder may name any registry, unless there are flags.
 func (f *fetcher) checkRegistry(d *hosting.Declaration, r oci.Reference) error {
-	if d.Local != "" || slices.Contains(f.registries, r.Registry) {
+	if d.Local != "" && len(f.registries) == 0 || slices.Contains(f.registries, r.Registry) {
 		return nil
 	}
 	name, _, hasPort := strings.Cut(r.Registry, ":")

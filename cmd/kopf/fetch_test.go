@@ -77,6 +77,26 @@ func TestModulesOfDeclarations(t *testing.T) {
 	}
 }
 
+// TestFoldersAreHeldToTheFlags: without --allow-registry, a folder may name any registry.
+func TestFoldersAreHeldToTheFlags(t *testing.T) {
+	d := &hosting.Declaration{Local: t.TempDir(), Spec: api.Spec{Module: "oci://localhost:5000/op:v1"}}
+	for registry, good := range map[string]bool{"": true, "localhost:5000": true, "ghcr.io": false} {
+		f := newFetcher(registryOptions{}, &verificationOptions{}, nil)
+		if registry != "" {
+			f.registries = []string{registry}
+		}
+		if err := f.check(d); (err == nil) != good || err != nil && !strings.Contains(err.Error(), "--allow-registry") {
+			t.Errorf("--allow-registry %q: %v", registry, err)
+		}
+		if good {
+			continue // the registry would be asked
+		}
+		if _, err := f.fetch(t.Context(), d, nil); err == nil || !strings.Contains(err.Error(), "--allow-registry") {
+			t.Errorf("--allow-registry %q: fetched, %v", registry, err)
+		}
+	}
+}
+
 // TestHostsFetchWhatTheLeaderRuns: although the tag has moved since, and only from the repository that the author has named.
 func TestHostsFetchWhatTheLeaderRuns(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
