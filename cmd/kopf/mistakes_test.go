@@ -34,6 +34,7 @@ func TestMistakes(t *testing.T) {
 		says string
 	}{
 		{"run -n x", exitUsage, "name at least one file"},
+		{"run x.wasm -n x --record-limit 1Gi", exitUsage, "--record-limit belongs to --record"},
 		{"run main.go -n x", exitError, "main.go: it is source code: build its folder first by kopf build"},
 		{"run lib.rs -n x", exitError, "lib.rs: it is source code: build its crate first by kopf build"},
 		{"new", exitUsage, "name the new operator: kopf new memberships"},

@@ -26,7 +26,10 @@ func (r *recordOptions) addFlags(flags *pflag.FlagSet) {
 }
 
 func (r *recordOptions) check(o *runOptions) error {
-	if r.path == "" {
+	switch {
+	case r.path == "" && o.flags.Changed("record-limit"):
+		return usageError{errors.New("--record-limit belongs to --record")}
+	case r.path == "":
 		return nil
 	}
 	if o.dev || o.follow > 0 {
