@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Name is the name of a handler's webhook in a configuration: the id, with replacements for
@@ -67,6 +69,43 @@ func (c ClientConfig) For(id string) ClientConfig {
 		c.Service = &service
 	}
 	return c
+}
+
+// at is For, in the form that API servers accept: the segments of the path of a service must be names of DNS. See idOf.
+func (c ClientConfig) at(id string) ClientConfig {
+	config := c.For(id)
+	if c.Service == nil {
+		return config
+	}
+	path := value(c.Service.Path)
+	for part := range strings.SplitSeq(id, "/") {
+		if strings.HasPrefix(part, encoded) || len(validation.IsDNS1123Subdomain(part)) > 0 {
+			part = encoded + hex.EncodeToString([]byte(part))
+		}
+		path += "/" + part
+	}
+	config.Service.Path = &path
+	return config
+}
+
+// encoded begins segments of paths that stand for other texts, in hexadecimal.
+const encoded = "hex-"
+
+// idOf returns the id of the handler that a path of the server is for.
+func idOf(path string) string {
+	id := strings.TrimPrefix(path, "/")
+	if !strings.Contains(id, encoded) {
+		return id
+	}
+	parts := strings.Split(id, "/")
+	for i, part := range parts {
+		if digits, ok := strings.CutPrefix(part, encoded); ok {
+			if text, err := hex.DecodeString(digits); err == nil {
+				parts[i] = string(text)
+			}
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // quote escapes all characters except letters, digits and _.-~, as the reference does.

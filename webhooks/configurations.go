@@ -134,7 +134,7 @@ func describeWebhook(h reviews.Handler, suffix string, config ClientConfig) (dic
 	}
 	webhook := dicts.Object{
 		"name": Name(h.ID, suffix), "sideEffects": "None", "failurePolicy": "Fail", "matchPolicy": "Equivalent",
-		"rules": rules, "objectSelector": nil, "clientConfig": config.For(h.ID).json(),
+		"rules": rules, "objectSelector": nil, "clientConfig": config.at(h.ID).json(),
 		"timeoutSeconds": 30, "admissionReviewVersions": []any{"v1", "v1beta1"},
 	}
 	if selector != nil {

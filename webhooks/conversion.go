@@ -167,7 +167,7 @@ func (c conversions) define(ctx context.Context, name string, config ClientConfi
 	patch := dicts.Encode(dicts.Object{"spec": dicts.Object{"conversion": dicts.Object{
 		"strategy": "Webhook",
 		"webhook": dicts.Object{
-			"conversionReviewVersions": []any{"v1"}, "clientConfig": whole(config.For(conversionID).json()),
+			"conversionReviewVersions": []any{"v1"}, "clientConfig": whole(config.at(conversionID).json()),
 		},
 	}}})
 	err = c.cluster.Patch(ctx, path, patch)

@@ -48,7 +48,7 @@ func TestDefinitions(t *testing.T) {
 		{ClientConfig{URL: &target}, dicts.Object{"url": target + path, "caBundle": nil, "service": nil}}, // a tunnel, with a public certificate
 		{
 			ClientConfig{Service: &Service{Namespace: "ns", Name: "op"}, CABundle: "Y2E="},
-			dicts.Object{"url": nil, "caBundle": "Y2E=", "service": dicts.Object{"namespace": "ns", "name": "op", "path": path, "port": nil}},
+			dicts.Object{"url": nil, "caBundle": "Y2E=", "service": dicts.Object{"namespace": "ns", "name": "op", "path": "/hex-2d/convert", "port": nil}},
 		},
 	} {
 		cluster := &definitions{patches: map[string]string{}}

@@ -130,7 +130,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := h.withDeadline(r.Context(), timeoutOf(r.URL))
 	defer cancel()
 	lane, answerTo := &h.reviews, h.answer
-	if r.URL.Path == "/"+conversionID {
+	if idOf(r.URL.Path) == conversionID {
 		lane, answerTo = &h.conversions, h.convert
 	}
 	body, text, err := h.read(ctx, w, r, lane)
@@ -388,7 +388,7 @@ func (h *Handler) review(ctx context.Context, r *http.Request, body []byte) ([]b
 		return nil, err
 	}
 	incoming := &reviews.Incoming{
-		Request: request, Webhook: strings.TrimPrefix(r.URL.Path, "/"), Headers: headersOf(r), SSLPeer: peerOf(r.TLS),
+		Request: request, Webhook: idOf(r.URL.Path), Headers: headersOf(r), SSLPeer: peerOf(r.TLS),
 	}
 	verdict, err := h.operator.Review(ctx, incoming)
 	if err != nil {
