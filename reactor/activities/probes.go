@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func Liveness(endpoint string, run func(ctx context.Context) (*Result, error), l
 		return nil, fmt.Errorf("liveness endpoint %q: %w", endpoint, err)
 	}
 	p := &prober{
-		run: run, path: parts.Path, busy: make(chan struct{}, 1),
+		run: run, path: cmp.Or(parts.Path, "/"), busy: make(chan struct{}, 1),
 		log: func(message string) { log.Error().Msg(message) },
 	}
 	server := conns.Server(p)

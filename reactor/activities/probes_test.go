@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
@@ -76,4 +78,29 @@ func TestProbesAmongManyClients(t *testing.T) {
 	if runs != 1 {
 		t.Errorf("the probes ran %d times", runs)
 	}
+}
+
+// TestProbesWithoutAPath: a URL without a path is that of the root, which clients ask for then.
+func TestProbesWithoutAPath(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := "http://" + listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	serve, err := Liveness(endpoint, func(context.Context) (*Result, error) { return &Result{Results: map[string]any{}}, nil }, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { serve(ctx); close(ended) }() // It is waited for below.
+	rsp, err := http.Get(endpoint)           //nolint:noctx // it is answered at once
+	if err != nil || rsp.StatusCode != http.StatusOK {
+		t.Errorf("the answer is %+v, %v", rsp, err)
+	}
+	cancel()
+	<-ended
 }
