@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
@@ -362,20 +363,33 @@ func (o *Observer) Left(d dimensions.Dimension) bool {
 }
 
 // changeSink signals that something has changed. A listed definition counts as changed
-// only if it is newer than the last scan, or was created while no watch was open.
+// only if it is newer than the last scan, or was created or changed while no watch was open.
 type changeSink struct {
 	knows   func(definition string) bool
 	changed chan struct{} // has a token after a change
 	follow  func()        // starts a goroutine that takes the tokens, until ended returns true; nil in tests
 
+	// The newest versions of all definitions that were seen, and of those before the present listing. Empty: none was seen.
+	newest, before string
+
 	mu        sync.Mutex // guards following
 	following bool       // whether the goroutine exists
 }
 
-func (s *changeSink) Listed() {}
+// Listed implements watching.Sink.
+func (s *changeSink) Listed() { s.before = s.newest }
 
+// Event implements watching.Sink.
 func (s *changeSink) Event(event watching.Event) {
-	if event.Type == watching.Listed && s.knows(event.Meta.Name) {
+	version := event.Meta.ResourceVersion
+	changed := event.Type != watching.Listed || !s.knows(event.Meta.Name) || s.before != "" && isLater(version, s.before)
+	if s.newest == "" || isLater(version, s.newest) {
+		s.newest = version
+	}
+	if event.Type != watching.Listed {
+		s.before = s.newest
+	}
+	if !changed {
 		return
 	}
 	s.mu.Lock()
@@ -388,6 +402,12 @@ func (s *changeSink) Event(event watching.Event) {
 		s.following = true
 		s.follow()
 	}
+}
+
+// isLater reports whether a version is later than another one.
+func isLater(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order > 0
 }
 
 // ended reports whether there is no further change. The goroutine must end then.

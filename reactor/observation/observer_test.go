@@ -130,3 +130,31 @@ func TestScansAreRepeated(t *testing.T) {
 		cancel()
 	})
 }
+
+// TestChangesBetweenTwoWatches: a definition that was changed while no watch was open is in the next listing only.
+func TestChangesBetweenTwoWatches(t *testing.T) {
+	sink := &changeSink{knows: func(string) bool { return true }, changed: make(chan struct{}, 1)}
+	list := func(versions ...string) (changed bool) {
+		for _, version := range versions {
+			sink.Event(watching.Event{Type: watching.Listed, Meta: watching.Meta{ResourceVersion: version}})
+		}
+		sink.Listed()
+		changed = len(sink.changed) > 0
+		sink.changed = make(chan struct{}, 1)
+		return changed
+	}
+	if list("7", "20", "9") {
+		t.Error("the first listing is a change")
+	}
+	if list("7", "20", "9") {
+		t.Error("an equal listing is a change")
+	}
+	if !list("21", "20", "9") {
+		t.Error("a change is missed")
+	}
+	sink.Event(watching.Event{Type: watching.Modified, Meta: watching.Meta{ResourceVersion: "30"}})
+	sink.changed = make(chan struct{}, 1)
+	if list("21", "30", "9") {
+		t.Error("a change that was seen counts again")
+	}
+}
