@@ -18,8 +18,8 @@ func (d *Declaration) Check(imports []string, registered []byte) error {
 		return err
 	}
 	if d.Dynamic {
-		r := &abi.Registration{}
-		if err := json.Unmarshal(registered, r); err != nil {
+		r, err := parse(registered)
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
 		return d.within(r)

@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/sections"
 	"github.com/kopf-wasm/kopf/internal/bounded"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // Section is the name of the custom section. A module has at most one such section.
@@ -59,20 +60,37 @@ const (
 //
 // Errors: ErrMalformed.
 func (d *Declaration) Parsed() (*abi.Registration, error) {
-	var list struct {
-		Handlers []json.RawMessage `json:"handlers"`
-	}
-	if err := json.Unmarshal(d.Registration, &list); err != nil {
-		return nil, fmt.Errorf("%w: its registration: %w", ErrMalformed, err)
-	}
-	if n := len(list.Handlers); n > maxHandlers {
-		return nil, fmt.Errorf("%w: its registration has %d handlers; at most %d", ErrMalformed, n, maxHandlers)
-	}
-	r := &abi.Registration{}
-	if err := json.Unmarshal(d.Registration, r); err != nil {
+	r, err := parse(d.Registration)
+	if err != nil {
 		return nil, fmt.Errorf("%w: its registration: %w", ErrMalformed, err)
 	}
 	return r, nil
+}
+
+// parse decodes a registration as the host does: keys that differ only in case are one field to the decoder, which would merge
+// the handlers of both.
+func parse(text []byte) (*abi.Registration, error) {
+	var d struct {
+		abi.Registration
+		Handlers []json.RawMessage `json:"handlers"`
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	if err := dicts.Unrepeated(text); err != nil {
+		return nil, err
+	}
+	if n := len(d.Handlers); n > maxHandlers {
+		return nil, fmt.Errorf("it has %d handlers; at most %d", n, maxHandlers)
+	}
+	for _, raw := range d.Handlers {
+		var h abi.Handler
+		if err := json.Unmarshal(raw, &h); err != nil {
+			return nil, err
+		}
+		d.Registration.Handlers = append(d.Registration.Handlers, h)
+	}
+	return &d.Registration, nil
 }
 
 // Read returns the declaration of a module, or nil if it has none.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/bounded"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // ErrRegistration wraps all errors of this package.
@@ -39,7 +40,11 @@ func Parse(data []byte) (*abi.Registration, error) {
 		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
 	}
 	var d document
-	if err := json.Unmarshal(data, &d); err != nil {
+	err := json.Unmarshal(data, &d)
+	if err == nil {
+		err = dicts.Unrepeated(data) // readers of a declaration must not see something else
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
 	}
 	r := d.Registration
