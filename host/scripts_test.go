@@ -107,7 +107,7 @@ func TestScriptsConvertLeavesNumbers(t *testing.T) {
 func TestScriptsNameIndicesFreely(t *testing.T) {
 	t.Parallel()
 	m := scripted(t, `function fn({ changes }) { const pod = {}; kopf.adopt([[pod]]); return [typeof changes, pod.metadata.generateName]; }`)
-	invocation := &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Indices: []string{"changes", "changed", "warned", "outcome"}}
+	invocation := &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Indices: []string{"changes", "changed", "warned", "outcome", "constructor"}}
 	task, step, err := m.Start(t.Context(), invocation, []byte(`{"metadata":{"name":"obj1"}}`), &testEnv{})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@
 
 import { Handler, child, declareBy, handler } from "kopf/declarations";
 import { CancelledError, ChildrenPending, failure } from "kopf/errors";
+import { Kwargs } from "kopf/kwargs";
 
 const tasks = new Map();
 
@@ -76,7 +77,7 @@ export class Task {
 
   // kept is what holds after errors, too.
   kept(kwargs) {
-    const { patch, edits, warnings, settings } = kwargs.constructor.outcome(kwargs);
+    const { patch, edits, warnings, settings } = Kwargs.outcome(kwargs);
     this.edits = edits;
     return { step: "done", patch, transforms: edits.length, warnings, settings };
   }
@@ -152,7 +153,7 @@ export async function execute(fns) {
   else if (Array.isArray(fns)) children = fns.map((fn) => (fn instanceof Handler ? fn : child([fn])));
   else children = Object.entries(fns).map(([id, fn]) => child([{ id }, fn]));
   if (children.length === 0) return;
-  const { patch } = task.kwargs.constructor.outcome(task.kwargs); // those of sub-handlers follow it
+  const { patch } = Kwargs.outcome(task.kwargs); // those of sub-handlers follow it
   const answer = await task.wish({ step: "execute", patch }, children);
   if (answer.pending) throw new ChildrenPending("sub-handlers are unfinished");
 }
