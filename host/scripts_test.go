@@ -118,6 +118,21 @@ func TestScriptsNameIndicesFreely(t *testing.T) {
 	}
 }
 
+// TestScriptsLearnThatTheyAreCancelled: also from a request, whose error they may catch. Otherwise the next wait would last.
+func TestScriptsLearnThatTheyAreCancelled(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `async function fn() { try { await kopf.fetch("https://a.example"); } catch {} await kopf.sleep(60); }`)
+	task, _, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	step, err := task.Resume(t.Context(), abi.Answer{Cancelled: true, Error: &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallCancelled}})
+	if err != nil || step.Error == nil || step.Error.Type != "CancelledError" {
+		t.Errorf("step = %+v, %v", step, err)
+	}
+}
+
 // TestScriptsExecuteSideBySide: the positions of children are those of the list that the host got last.
 func TestScriptsExecuteSideBySide(t *testing.T) {
 	t.Parallel()

@@ -104,15 +104,23 @@ export class Task {
     return this.asked?.step ?? { step: "wait" };
   }
 
+  // endIfCancelled fails once in a task that is to end, which has learnt it while it waited for a response.
+  endIfCancelled() {
+    if (!this.cancelled || this.told) return;
+    this.told = true;
+    throw new CancelledError("the handler is to end");
+  }
+
   // resume continues with the answer of the host. The first wait in a task that is to end fails.
   resume(answer) {
     current = this;
     const asked = this.asked;
-    const news = answer.cancelled && !this.cancelled;
     this.cancelled ||= Boolean(answer.cancelled);
     if (!asked) this.outcome ??= { step: "done", error: failure(new CancelledError("the handler waits for nothing")) };
-    else if (news && asked.step.step === "wait") asked.reject(new CancelledError("the handler is to end"));
-    else asked.resolve(answer);
+    else if (this.cancelled && !this.told && asked.step.step === "wait") {
+      this.told = true;
+      asked.reject(new CancelledError("the handler is to end"));
+    } else asked.resolve(answer);
   }
 }
 
@@ -134,11 +142,13 @@ function pause(what, seconds) {
 
 // sleep waits for seconds.
 export async function sleep(seconds) {
+  here().endIfCancelled();
   await here().wish({ step: "wait", seconds: pause("kopf.sleep", seconds) });
 }
 
 // wait waits until the daemon is to stop, or for seconds; whether it is to stop.
 export async function wait(task, seconds) {
+  task.endIfCancelled();
   const limit = seconds === undefined ? {} : { seconds: pause("stopped.wait", seconds) };
   const answer = await task.wish({ step: "wait", stoppable: true, ...limit });
   return Boolean(answer.stopped?.length);
