@@ -121,7 +121,7 @@ type Answer struct {
 	// of reasons, as in SPEC.md, "Stop reasons".
 	Stopped []string `json:"stopped,omitempty"`
 
-	// Cancelled means that the task must end: all further waits end at once.
+	// Cancelled means that the task must end. Later waits last, so that it can clean up.
 	Cancelled bool `json:"cancelled,omitempty"`
 
 	// Pending means that children are unfinished: the handler must return with

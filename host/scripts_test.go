@@ -121,15 +121,21 @@ func TestScriptsNameIndicesFreely(t *testing.T) {
 // TestScriptsLearnThatTheyAreCancelled: also from a request, whose error they may catch. Otherwise the next wait would last.
 func TestScriptsLearnThatTheyAreCancelled(t *testing.T) {
 	t.Parallel()
-	m := scripted(t, `async function fn() { try { await kopf.fetch("https://a.example"); } catch {} await kopf.sleep(60); }`)
-	task, _, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), &testEnv{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer task.Release(t.Context())
-	step, err := task.Resume(t.Context(), abi.Answer{Cancelled: true, Error: &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallCancelled}})
-	if err != nil || step.Error == nil || step.Error.Type != "CancelledError" {
-		t.Errorf("step = %+v, %v", step, err)
+	m := scripted(t, `async function fn({ logger }) { try { await kopf.fetch("https://a.example"); } catch (error) { logger.info(error.code); } await kopf.sleep(60); }`)
+	for _, answer := range []abi.Answer{
+		{Cancelled: true, Error: &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallCancelled}},
+		{Cancelled: true}, // the operator ends
+	} {
+		env := &testEnv{}
+		task, _, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step, err := task.Resume(t.Context(), answer)
+		if err != nil || step.Error == nil || step.Error.Type != "CancelledError" || !strings.Contains(strings.Join(env.logs, " "), abi.CallCancelled) {
+			t.Errorf("step = %+v, %v, logs %q", step, err, env.logs)
+		}
+		task.Release(t.Context())
 	}
 }
 

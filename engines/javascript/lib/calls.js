@@ -6,6 +6,7 @@ import { here } from "kopf/tasks";
 async function call(request) {
   const { response, error } = await here().wish({ step: "call", call: request });
   if (error) throw new RequestError(error);
+  if (!response) throw new RequestError({ message: "the handler is cancelled", type: "Cancelled", kind: "arbitrary" });
   return response;
 }
 
