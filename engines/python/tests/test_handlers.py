@@ -157,6 +157,14 @@ class Filters(unittest.TestCase):
         self.assertEqual(ask(2, {"option": "initial_delay"}, body=BODY, name="obj1"), {"value": 4})
         self.assertEqual(ask(3, {"option": "when"}, body=BODY)["error"]["type"], "ZeroDivisionError")
 
+    def test_filters_fail_alone(self):
+        for code, message in (("sys.exit(1)", "SystemExit: 1"), ("kopf.register(print, id='x')", "only supported for resource-changing")):
+            operator = Operator(f"import kopf, sys\n@kopf.on.create('kex', when=lambda **_: {code})\ndef fn(**_): pass")
+            self.assertIn(message, operator.ask(0, {"option": "when"}, body=BODY)["error"]["message"])
+        operator = Operator("import kopf\ndef is_own(**_):\n  child = {}\n  kopf.adopt(child)\n  return child['metadata']['generateName'] == 'obj1-'\n"
+                            "@kopf.on.create('kex', when=is_own)\ndef fn(**_): pass")
+        self.assertEqual(operator.ask(0, {"option": "when"}, body=BODY, name="obj1"), {"value": True})
+
     def test_delays_are_numbers(self):
         operator = Operator("import kopf\n@kopf.timer('kex', interval=1, initial_delay=lambda **_: float('inf'))\ndef fn(**_): pass")
         self.assertIn("not inf", operator.ask(0, {"option": "initial_delay"}, body=BODY)["error"]["message"])
@@ -182,6 +190,10 @@ class Results(unittest.TestCase):
         self.assertEqual(operator.run(0, BODY)["transforms"], 2)
         self.assertEqual(operator.transform({"spec": {"field": 1}}), {"body": {"spec": {"x": 1}}})
         self.assertEqual(operator.transform({"spec": {}})["error"]["type"], "KeyError")
+        for fn, message in (("asyncio.sleep(0)", "functions of patches cannot wait"), ("sys.exit(1)", "1")):
+            operator = Operator(f"import asyncio, kopf, sys\n@kopf.on.create('kex')\ndef fn(patch, **_): patch.fns.append(lambda body: {fn})")
+            operator.run(0, BODY)
+            self.assertIn(message, operator.transform({"spec": {}})["error"]["message"])
         operator.exchange.release(operator.number)
 
     def test_errors(self):

@@ -125,7 +125,7 @@ def _answer(question, item):
     token = _context.task_var.set(question)
     try:
         handler = _tasks.callee(item, item["handler"])
-        arguments = question.arguments(handler.kind)
+        arguments = question.about(handler.kind)
         kwargs, value = None, True
         for callback in item["callbacks"]:
             if kwargs is None and callback["option"] != "resource":
@@ -135,7 +135,7 @@ def _answer(question, item):
             if value is not True:
                 break
         return {"value": value}
-    except Exception as error:
+    except BaseException as error:  # sys.exit() is one
         return {"error": {**_errors.failure(error), "message": _errors.located(error)}}  # the host logs the message only
     finally:
         _context.task_var.reset(token)
@@ -145,5 +145,5 @@ def transform(task, body):
     """Apply the functions that a task has left to a body."""
     try:
         return _codec.dumps({"body": _tasks.tasks[task].transformed(_codec.loads(body))})
-    except Exception as error:
+    except BaseException as error:
         return _codec.dumps({"error": _errors.failure(error)})

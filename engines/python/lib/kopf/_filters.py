@@ -65,14 +65,14 @@ def evaluate(callback, functions, kwargs, resource):
     option, key = callback["option"], callback.get("key", "")
     fn = functions[option, key]
     if option == "resource":
-        return bool(_settled(fn(resource())))
+        return bool(settled(fn(resource())))
     if option == "initial_delay":
-        return _seconds(float(_settled(fn(**kwargs))))
+        return _seconds(float(settled(fn(**kwargs))))
     if option == "when":
-        return bool(_settled(fn(**kwargs)))
+        return bool(settled(fn(**kwargs)))
     absent = None if option in ("labels", "annotations") else _UNSET.token
     values = (absent if item.get("absent") else item.get("value") for item in callback.get("values") or ())
-    return any(bool(_settled(fn(value, **kwargs))) for value in values)
+    return any(bool(settled(fn(value, **kwargs))) for value in values)
 
 
 def _seconds(value):
@@ -81,8 +81,9 @@ def _seconds(value):
     return value
 
 
-def _settled(value):
+def settled(value, what="filters and callbacks"):
+    """Return the value of a function. TypeError: it is async."""
     if inspect.iscoroutine(value):
         value.close()
-        raise TypeError("filters and callbacks cannot wait: make the function `def`, not `async def`")
+        raise TypeError(f"{what} cannot wait: make the function `def`, not `async def`")
     return value

@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 
-from kopf import _codec, _errors, _host, _indices, _registry
+from kopf import _codec, _errors, _filters, _host, _indices, _registry
 from kopf._context import handler_var, task_var
 from kopf._kwargs import Arguments
 from kopf._loop import Loop
@@ -266,7 +266,7 @@ class Task:
     def transformed(self, body):
         """Return a body with the functions of the patch applied."""
         for fn in self.arguments.patch.fns:
-            self.context.run(fn, body)
+            _filters.settled(self.context.run(fn, body), "functions of patches")
         return body
 
 
@@ -288,12 +288,16 @@ def callee(header, position):
 class Question:
     """The cause of a question about filters, in the place of a task."""
 
+    kind = "filter"
+
     def __init__(self, number, header, body):
         self.number, self.header, self.body = number, header, body
+        self.arguments = None  # of the handler that is asked about
 
-    def arguments(self, kind):
+    def about(self, kind):
         """Return the arguments for handlers of a kind."""
-        return Arguments(self.number, kind, self.header, self.body)
+        self.arguments = Arguments(self.number, kind, self.header, self.body)
+        return self.arguments
 
 
 def segments_of(frame):
