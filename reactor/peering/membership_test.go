@@ -385,7 +385,8 @@ func TestLifetimeBySettings(t *testing.T) {
 func TestPeeringObjectsThatAreMadeAgain(t *testing.T) {
 	m := &Membership{notice: notice{name: "default"}, objects: make(chan peeringState, 1)}
 	for _, event := range []watching.Event{
-		{Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "old"}}, {Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "new"}},
+		{Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "old"}},
+		{Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "new"}},
 		{Type: watching.Deleted, Meta: watching.Meta{Name: "default", UID: "old"}},
 	} {
 		m.Event(event)
