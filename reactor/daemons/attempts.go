@@ -133,7 +133,7 @@ func (b *life) take(ctx context.Context, c *handling.Cause, done handling.Outcom
 // changes for the next attempt. It logs failed requests; they do not end the daemon.
 func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 	if b.patched = false; c.Patch.Empty() {
-		c.Patch.Release(ctx, 0) // the memory of errors and results
+		c.Patch.Release(context.WithoutCancel(ctx), 0) // the memory of the result
 		return nil
 	}
 	var done patching.Written

@@ -1,6 +1,8 @@
 package daemons
 
 import (
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,6 +44,30 @@ func TestBodiesOfDaemonsAreBounded(t *testing.T) {
 		one.ended(first, false)
 		if err := two.Follow(account, reactortest.Text(60_000)); err != nil {
 			t.Errorf("there is room again: %v", err)
+		}
+	})
+}
+
+// TestEachAttemptGivesItsResultBack: at its end, and not when the garbage is collected: in a process with a large heap, a timer
+// that fails often would use up PatchMemory until then.
+func TestEachAttemptGivesItsResultBack(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	synctest.Test(t, func(t *testing.T) {
+		const attempts, size = 50, 10_000
+		account := accounts.New(accounts.Limits{PatchMemory: 3 * size})
+		failed := `{"step":"done","error":{"kind":"temporary","message":"` + strings.Repeat("x", size) + `","delay":1}}`
+		s := newScene(t, &reactortest.Scripted{Attempts: append(slices.Repeat([]string{failed}, attempts), `{"step":"done"}`)}, `{}`)
+		s.cause.Account = account
+		b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},"kind":"daemon"}`)
+		b.start(t.Context())
+		<-b.done
+		for _, usage := range account.Usage() {
+			if usage.Kind == accounts.Patches && usage.Used+usage.Refused != 0 {
+				t.Errorf("%+v", usage)
+			}
+		}
+		if len(s.guest.Attempts) > 0 {
+			t.Errorf("%d attempts are left\n%.1000s", len(s.guest.Attempts), &s.log)
 		}
 	})
 }
