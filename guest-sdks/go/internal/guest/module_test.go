@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -260,4 +261,33 @@ func TestMalformedQuestions(t *testing.T) {
 	if strings.Count(got, `"error"`) != 2 {
 		t.Errorf("answered %s", got)
 	}
+}
+
+// TestExecutionsOfGoroutines: the host starts children by their positions in the list that it got last.
+func TestExecutionsOfGoroutines(t *testing.T) {
+	child := func(id string) []*Handler {
+		run := func(*Task) Done { return Done{Outcome: abi.Outcome{Result: abi.Raw(`"` + id + `"`)}} }
+		return []*Handler{{Declaration: abi.Handler{Kind: abi.KindSub, ID: id}, Run: run}}
+	}
+	m := newModule(func(t *Task) Done {
+		ended := make(chan bool)
+		go func() {
+			t.Execute(child("b"), "", nil)
+			ended <- true
+		}()
+		t.Execute(child("a"), "", nil)
+		<-ended
+		return Done{}
+	})
+	answer := m.Start(7, frame(`{"handler": 0, "id": "fn"}`, `{}`))
+	for range 2 {
+		time.Sleep(20 * time.Millisecond) // the other goroutine continues natively
+		var step struct{ Children []struct{ ID string } }
+		if err := json.Unmarshal(answer, &step); err != nil || len(step.Children) != 1 {
+			t.Fatalf("step %s, %v", answer, err)
+		}
+		want(t, m.Start(8, frame(`{"handler": 0, "parent": 7, "id": "fn/x"}`, `{}`)), `{"step": "done", "result": "`+step.Children[0].ID+`"}`)
+		answer = append([]byte(nil), m.Resume(7, []byte(`{}`))...)
+	}
+	want(t, answer, `{"step": "done"}`)
 }

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"sync"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -25,6 +26,7 @@ type Task struct {
 	context  any
 	cancel   func()
 	children []*Handler
+	executes sync.Mutex // held while the children are those of one execution
 	requests requests
 
 	admission, conversion []byte // not decoded yet
@@ -107,6 +109,8 @@ func (t *Task) Ask(step *abi.Step) abi.Answer {
 
 // Execute runs children now, whose patches follow the one of the task so far. It returns true if they are not all finished.
 func (t *Task) Execute(children []*Handler, lifecycle string, patch abi.Raw) (pending bool) {
+	t.executes.Lock()
+	defer t.executes.Unlock()
 	t.children = children
 	answer := t.Ask(&abi.Step{Step: abi.StepExecute, Outcome: abi.Outcome{Patch: patch}, Children: Declare(children), Lifecycle: lifecycle})
 	return answer.Pending
