@@ -328,6 +328,7 @@ func TestSecretsOfAllForms(t *testing.T) {
 		"former state": {crossings.Transform{Body: []byte(`{"kind":"Secret","metadata":{"annotations":{"last":"{\"data\":{\"a\":\"Zm9ybWVyMTIz\"}}"}}}`)}, "former123", []string{"Zm9ybWVyMTIz", "former123"}},
 		"cookie":       {headers("Cookie", "session=abcdef123; theme=dark"), "", []string{"abcdef123"}},
 		"new cookie":   {headers("Set-Cookie", "session=abcdef123; Path=/"), "", []string{"abcdef123"}},
+		"other header": {headers("X-Vault-Token", "abcdef123"), "it is abcdef123", []string{"abcdef123"}},
 		"HTML":         {headers("X-Api-Key", `a<b"c&d\e`), `{"key":"a<b\"c&d\\e"}`, []string{"c&d", `c\u0026d`}},
 		"ASCII":        {headers("X-Api-Key", "pässwörd"), `{"key":"p\u00e4ssw\u00f6rd"}`, []string{"pässw", "ssw"}},
 	} {

@@ -209,8 +209,8 @@ func (r *redaction) restore(line string) string {
 	return r.restorer.Replace(line)
 }
 
-// secretHeaders are headers of requests and responses whose values are secrets.
-var secretHeaders = []string{"authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key", "x-auth-token"}
+// secretWords are parts of the names of headers whose values are secrets: X-Vault-Token, X-Api-Key, Proxy-Authorization, Set-Cookie.
+var secretWords = []string{"authorization", "cookie", "key", "password", "secret", "token"}
 
 // learn finds the secrets in a message: values of Secrets of Kubernetes, and of headers.
 func (r *redaction) learn(m *message) {
@@ -238,7 +238,7 @@ func (r *redaction) learnCall(call *abi.Call) {
 func (r *redaction) learnHeaders(headers map[string][]string) {
 	for name, values := range headers {
 		name = strings.ToLower(name)
-		if !slices.Contains(secretHeaders, name) {
+		if !slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) }) {
 			continue
 		}
 		for _, value := range values {
