@@ -7,9 +7,10 @@ cd "$(dirname "$0")/.."
 # New inputs are hardly made smaller: by default that takes up to a minute for each of them, in which nothing else is tried.
 flags="-fuzztime ${FUZZTIME:-30s} -fuzzminimizetime 10x -parallel ${PARALLEL:-2}"
 for module in . guest-sdks/go; do
-	go list -C "$module" -f '{{.ImportPath}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}' ./... | while read -r package files; do
-		[ -n "$files" ] || continue
-		go test -C "$module" -list '^Fuzz' "$package" | grep '^Fuzz' | while read -r target; do
+	packages=$(go list -C "$module" -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
+	for package in $packages; do
+		targets=$(go test -C "$module" -list '^Fuzz' "$package") # fails if the tests do not compile
+		for target in $(echo "$targets" | grep '^Fuzz' || true); do
 			echo "$package $target"
 			# shellcheck disable=SC2086 # one word for each flag
 			go test -C "$module" "$package" -run '^$' -fuzz "^$target\$" $flags </dev/null
