@@ -103,6 +103,32 @@ func TestTracesAreSentToTheCollectorOfTheValues(t *testing.T) {
 	}
 }
 
+// TestNamesOfDigitsAreTexts: a namespace may have one, and a release, too.
+func TestNamesOfDigitsAreTexts(t *testing.T) {
+	var check func(where string, value any)
+	check = func(where string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, item := range value {
+				check(where+"."+key, item)
+			}
+		case []any:
+			for _, item := range value {
+				check(where, item)
+			}
+		case int64, float64:
+			if n := fmt.Sprint(value); n == "123" || n == "456" || n == "789" {
+				t.Errorf("%s is the number %s", where, n)
+			}
+		}
+	}
+	for _, given := range []values{everythingServe, "serviceAccount: {name: '789'}\n" + runValues + "replicas: 2\n", values(strings.ReplaceAll(string(runValues), "shops: [", "'789': ["))} {
+		for _, object := range rendered(t, "123", "456", given) {
+			check(object.GetKind(), object.Object)
+		}
+	}
+}
+
 // TestLargeLimitsAreNumbers: Helm reads each number of a file as a float, whose text would be 6.7108864e+07.
 func TestLargeLimitsAreNumbers(t *testing.T) {
 	given := serveValues + "host: {limits: {MaxMemory: 67108864, LogLimit: 1.5, MaxFiles: 64Mi}}\n"

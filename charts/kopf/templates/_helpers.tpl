@@ -12,8 +12,8 @@
 {{- end -}}
 
 {{- define "kopf.selector" -}}
-app.kubernetes.io/name: {{ include "kopf.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kopf.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "kopf.labels" -}}
@@ -25,8 +25,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "kopf.metadata" -}}
-name: {{ include "kopf.name" . }}
-namespace: {{ .Release.Namespace }}
+name: {{ include "kopf.name" . | quote }}
+namespace: {{ .Release.Namespace | quote }}
 labels: {{- include "kopf.labels" . | nindent 2 }}
 {{- end -}}
 
