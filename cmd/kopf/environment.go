@@ -34,7 +34,10 @@ func fromEnvironment(cmd *cobra.Command) error {
 // setFromEnvironment sets a flag from the variable of an option.
 func setFromEnvironment(cmd *cobra.Command, flag *pflag.Flag, option string, split bool) error {
 	name := "KOPF_" + strings.ToUpper(strings.ReplaceAll(cmd.Name()+"_"+option, "-", "_"))
-	text := os.Getenv(name)
+	text, isSet := os.LookupEnv(name)
+	if _, demands := flag.Value.(*demand); isSet && text == "" && (demands || strings.HasPrefix(flag.Name, "verification-")) {
+		return usageError{fmt.Errorf("%s is empty, so no signature would be demanded: remove it, or give it a value", name)}
+	}
 	if text == "" {
 		return nil
 	}
