@@ -34,17 +34,26 @@ def _ignore(mode, expected, got):
     return []
 
 
+def same(x, y):
+    """Equality of JSON: in Python, true equals 1."""
+    if isinstance(x, dict) and isinstance(y, dict):
+        return x.keys() == y.keys() and all(same(x[k], y[k]) for k in x)
+    if isinstance(x, list) and isinstance(y, list):
+        return len(x) == len(y) and all(map(same, x, y))
+    return x == y and isinstance(x, bool) == isinstance(y, bool)
+
+
 def _exact(mode, expected, got):
-    if expected == got:
+    if same(expected, got):
         return []
     if isinstance(expected, list) and isinstance(got, list):
         pairs = [(at(expected, i), at(got, i)) for i in range(max(len(expected), len(got)))]
-        where = next((i for i, (x, y) in enumerate(pairs) if x != y), None)
+        where = next((i for i, (x, y) in enumerate(pairs) if not same(x, y)), None)
         # Only types differ if nothing was found, as with a null after the end.
         return [difference(f'item {where}', *pairs[where])] if where is not None else [f'expected {len(expected)} items, got {len(got)}']
     if isinstance(expected, dict) and isinstance(got, dict):
         return [difference(k, expected.get(k), got.get(k))
-                for k in sorted(set(expected) | set(got)) if k not in expected or k not in got or expected[k] != got[k]]
+                for k in sorted(set(expected) | set(got)) if k not in expected or k not in got or not same(expected[k], got[k])]
     return [f'expected {dumps(expected)[:500]}, got {dumps(got)[:500]}']
 
 
