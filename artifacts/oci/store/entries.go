@@ -100,27 +100,34 @@ func (s *Store) Attached(digest string) ([]Entry, error) {
 
 // all lists all references by name, as far as they can be read.
 func (s *Store) all() ([]Entry, error) {
-	found, _, err := s.scan()
+	found, err := s.scan()
+	if errors.Is(err, errUnread) {
+		err = nil
+	}
 	return found, err
 }
 
-// scan lists all references by name. Unread is why some of them cannot be read now, although they may be good.
-func (s *Store) scan() (found []Entry, unread, err error) {
+// errUnread says that an entry may be good, and cannot be read now. What it needs must not be removed.
+var errUnread = errors.New("the store keeps what may not be needed any more")
+
+// scan lists all references by name. With errUnread, it has those that can be read.
+func (s *Store) scan() ([]Entry, error) {
 	files, err := os.ReadDir(filepath.Join(s.dir, "refs"))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var found []Entry
 	for _, f := range files {
-		e, err := s.read(filepath.Join(s.dir, "refs", f.Name()))
+		e, failed := s.read(filepath.Join(s.dir, "refs", f.Name()))
 		switch {
-		case err == nil:
+		case failed == nil:
 			found = append(found, e)
-		case f.Type().IsRegular() && !errors.Is(err, errBroken) && !errors.Is(err, fs.ErrNotExist):
-			unread = err
+		case f.Type().IsRegular() && !errors.Is(failed, errBroken) && !errors.Is(failed, fs.ErrNotExist):
+			err = fmt.Errorf("%w: %w", errUnread, failed)
 		}
 	}
 	slices.SortFunc(found, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
-	return found, unread, nil
+	return found, err
 }
 
 // Manifest returns a stored manifest, and its bytes.

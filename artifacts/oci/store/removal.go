@@ -39,31 +39,15 @@ func (s *Store) Remove(nameOrDigest string) ([]string, error) {
 	if gone == nil {
 		return nil, fmt.Errorf("%s: %w", nameOrDigest, ErrAbsent)
 	}
-	return gone, s.clean()
-}
-
-// clean removes everything that no reference needs. The caller holds the lock.
-func (s *Store) clean() error {
 	if err := s.detach(); err != nil {
-		return err
+		return gone, err
 	}
-	return s.sweep()
-}
-
-// needs lists all references.
-//
-// Errors: one of them cannot be read now. What it needs must not be removed.
-func (s *Store) needs() ([]Entry, error) {
-	all, unread, err := s.scan()
-	if err == nil && unread != nil {
-		err = fmt.Errorf("the store keeps what may not be needed any more: %w", unread)
-	}
-	return all, err
+	return gone, s.sweep()
 }
 
 // detach removes the attachments of artifacts without a reference.
 func (s *Store) detach() error {
-	all, err := s.needs()
+	all, err := s.scan()
 	if err != nil {
 		return err
 	}
@@ -94,7 +78,7 @@ func (s *Store) Sweep() error {
 // sweep removes content without references, and temporary files of killed processes. The
 // caller holds the lock.
 func (s *Store) sweep() error {
-	entries, err := s.needs()
+	entries, err := s.scan()
 	if err != nil {
 		return err
 	}
@@ -106,7 +90,7 @@ func (s *Store) sweep() error {
 		case errors.Is(err, ErrAbsent) || errors.Is(err, ErrCorrupted) || errors.Is(err, layout.ErrLayout):
 			continue // its parts are fetched again with it
 		case err != nil:
-			return fmt.Errorf("the store keeps what may not be needed any more: %s: %w", e.Name, err)
+			return fmt.Errorf("%w: %s: %w", errUnread, e.Name, err)
 		}
 		needed[m.Config.Digest] = true
 		for _, layer := range m.Layers {
@@ -114,20 +98,20 @@ func (s *Store) sweep() error {
 		}
 	}
 	return errors.Join(
-		s.purge("refs", func(name string) bool { return !strings.HasPrefix(name, ".") }),
-		s.purge(filepath.Join("blobs", "sha256"), func(name string) bool { return needed["sha256:"+name] }),
+		purge(filepath.Join(s.dir, "refs"), func(name string) bool { return !strings.HasPrefix(name, ".") }),
+		purge(filepath.Join(s.dir, "blobs", "sha256"), func(name string) bool { return needed["sha256:"+name] }),
 	)
 }
 
 // purge removes the files of a folder that are not needed.
-func (s *Store) purge(folder string, isNeeded func(name string) bool) error {
-	files, err := os.ReadDir(filepath.Join(s.dir, folder))
+func purge(folder string, isNeeded func(name string) bool) error {
+	files, err := os.ReadDir(folder)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
 		if !isNeeded(f.Name()) && !recent(f) {
-			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(s.dir, folder, f.Name()))))
+			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(folder, f.Name()))))
 		}
 	}
 	return err
