@@ -135,11 +135,20 @@ func Sign(ctx context.Context, c *oci.Client, r oci.Reference, subject layout.De
 	if err != nil {
 		return err
 	}
-	raw, err := key.Sign(content)
+	layer, err := newLayer(key, content)
 	if err != nil {
 		return err
 	}
+	return addLayer(ctx, c, r.Tagged(oci.SignatureTag(r.Digest)), layer, content, key)
+}
+
+// newLayer signs content, and describes the layer with it.
+func newLayer(key *PrivateKey, content []byte) (layout.Descriptor, error) {
+	raw, err := key.Sign(content)
+	if err != nil {
+		return layout.Descriptor{}, err
+	}
 	layer := layout.Describe(mediaPayload, content)
 	layer.Annotations = map[string]string{annotationSignature: base64.StdEncoding.EncodeToString(raw)}
-	return addLayer(ctx, c, r.Tagged(oci.SignatureTag(r.Digest)), layer, content)
+	return layer, nil
 }

@@ -44,3 +44,26 @@ func TestAnnotationsAreLegible(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestRepeatedSignatures: to sign again with the same key adds nothing, although a signature by ECDSA is another one each time. A
+// signature that nobody would look at is refused.
+func TestRepeatedSignatures(t *testing.T) {
+	m := &layout.Manifest{}
+	content := []byte("payload")
+	signed := func() (err error) {
+		key, _ := newKey(t)
+		for range 2 {
+			layer, failed := newLayer(key, content)
+			err = errors.Join(err, failed, addTo(m, layer, content, key))
+		}
+		return err
+	}
+	for range maxSignatures {
+		if err := signed(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := signed(); len(m.Layers) != maxSignatures || err == nil || !strings.Contains(err.Error(), "50 signatures") {
+		t.Errorf("%d signatures, error %v", len(m.Layers), err)
+	}
+}

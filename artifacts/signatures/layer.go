@@ -2,8 +2,10 @@ package signatures
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
@@ -23,7 +25,7 @@ type imageConfig struct {
 }
 
 // addLayer adds a layer to the manifest of a tag, or creates a manifest with it.
-func addLayer(ctx context.Context, c *oci.Client, at oci.Reference, layer layout.Descriptor, content []byte) error {
+func addLayer(ctx context.Context, c *oci.Client, at oci.Reference, layer layout.Descriptor, content []byte, key *PrivateKey) error {
 	m, _, err := c.Attached(ctx, at)
 	if errors.Is(err, oci.ErrNotFound) {
 		m, err = &layout.Manifest{SchemaVersion: 2, MediaType: layout.MediaManifest}, nil
@@ -31,11 +33,8 @@ func addLayer(ctx context.Context, c *oci.Client, at oci.Reference, layer layout
 	if err != nil {
 		return err
 	}
-	same := func(d layout.Descriptor) bool {
-		return d.Digest == layer.Digest && d.Annotations[annotationSignature] == layer.Annotations[annotationSignature]
-	}
-	if !slices.ContainsFunc(m.Layers, same) {
-		m.Layers = append(m.Layers, layer)
+	if err := addTo(m, layer, content, key); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
 	}
 	config := imageConfig{Created: "1970-01-01T00:00:00Z"}
 	config.RootFS.Type = "layers"
@@ -52,4 +51,20 @@ func addLayer(ctx context.Context, c *oci.Client, at oci.Reference, layer layout
 		return err
 	}
 	return c.Put(ctx, at, raw, map[string][]byte{m.Config.Digest: encoded, layer.Digest: content})
+}
+
+// addTo adds a layer to a manifest, unless the same key has signed the content before.
+func addTo(m *layout.Manifest, layer layout.Descriptor, content []byte, key *PrivateKey) error {
+	same := func(d layout.Descriptor) bool {
+		raw, err := base64.StdEncoding.DecodeString(d.Annotations[annotationSignature])
+		return err == nil && d.Digest == layer.Digest && key.Public().Verifies(content, raw)
+	}
+	switch {
+	case slices.ContainsFunc(m.Layers, same):
+		return nil
+	case len(m.Layers) >= maxSignatures:
+		return fmt.Errorf("there are %d signatures, and nobody looks at more: remove the tag, and sign again", len(m.Layers))
+	}
+	m.Layers = append(m.Layers, layer)
+	return nil
 }
