@@ -159,7 +159,7 @@ func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step
 		t.span.Fail(err.Error())
 		return nil, &guestError{err}
 	}
-	if !step.Continue {
+	if step.Step != abi.StepCall || !step.Continue {
 		t.abandon()
 	}
 	return step, nil

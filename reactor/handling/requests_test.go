@@ -276,3 +276,22 @@ func TestDefectsInRequestsEndTheRequest(t *testing.T) {
 		t.Errorf("%+v, %v", answer, err)
 	}
 }
+
+// restless is a guest that waits for something else after it has made a request, whatever it says about that request.
+type restless struct{ patient }
+
+func (r *restless) Resume(_ context.Context, answer abi.Answer) (*abi.Step, error) {
+	if r.answers = append(r.answers, answer); len(r.answers) == 1 {
+		return &abi.Step{Step: abi.StepWait, Continue: true, Seconds: new(float64)}, nil
+	}
+	return &abi.Step{Step: abi.StepCall, Continue: true}, nil
+}
+
+// TestOtherStepsAbandonRequests: only a step of the kind call continues one.
+func TestOtherStepsAbandonRequests(t *testing.T) {
+	r := &restless{}
+	err := talkOf(t, r, &r.url, nil, r.first, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
+	if err == nil || !strings.Contains(err.Error(), "none is under way") {
+		t.Errorf("error %v", err)
+	}
+}
