@@ -45,6 +45,10 @@ class Registration(unittest.TestCase):
         handlers = self.declared("for ops in (['UPDATE', 'DELETE'], {'UPDATE', 'DELETE'}): kopf.on.validate('kex', operations=ops)(lambda **_: None)")
         self.assertEqual([h["operations"] for h in handlers], [["UPDATE", "DELETE"], ["DELETE", "UPDATE"]])
 
+    def test_one_operation_is_not_its_letters(self):
+        [handler] = self.declared("kopf.on.validate('kex', operations='CREATE')(lambda **_: None)")
+        self.assertEqual(handler["operations"], ["CREATE"])
+
     def test_ids_are_those_of_the_reference(self):
         handlers = self.declared(
             "import functools\nclass A:\n  def method(self, **_): pass\n"

@@ -77,7 +77,7 @@ def selector(args, parts, kind):
     if given:
         return {name: _part(kind, value) for name, value in given.items()}, None
     if not args:
-        raise TypeError(f"{kind}: the resource is missing. Name it, as in @kopf.{kind}('kopfexamples').")
+        raise TypeError(f"{kind}: the resource is missing. Name it, as in @kopf.on.{kind}('kopfexamples').")
     return {"args": [_part(kind, arg) for arg in args]}, None
 
 

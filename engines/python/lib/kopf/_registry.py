@@ -45,6 +45,7 @@ class Handler:
         elif name in _FILTERS:
             self.declaration[name] = self._filter(name, "", value)
         elif name == "operations":
+            value = [value] if isinstance(value, str) else value  # not its letters
             self.declaration[name] = list(value) if isinstance(value, (list, tuple)) else sorted(value)  # sets have no order of their own
         elif name in _PLAIN:
             self.declaration[name] = value.name if isinstance(value, enum.Enum) else _plain(self.kind, name, value)

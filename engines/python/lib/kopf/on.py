@@ -36,7 +36,7 @@ def _check(name, args, given, allowed, required):
     if args is None:
         raise TypeError(f"{name}() takes 0 positional arguments: it is about no resource. Use it as @kopf.on.{name}().")
     if len(args) == 1 and _is_handler(args[0]):
-        raise TypeError(f"@kopf.{name} decorates {args[0].__name__}() without a resource. Use @kopf.{name}('kopfexamples').")
+        raise TypeError(f"@kopf.on.{name} decorates {args[0].__name__}() without a resource. Use @kopf.on.{name}('kopfexamples').")
     if len(args) > 3:
         raise TypeError(f"{name}() takes from 0 to 3 positional arguments but {len(args)} were given")
     for option in given:

@@ -17,11 +17,14 @@ use std::time::Duration;
 /// A function that edits a body, see [`Patch::edit`].
 pub type Transform = Rc<dyn Fn(&mut Value) -> crate::Result<()>>;
 
+/// Applies functions to the text of a body.
+pub type Apply = fn(&[Transform], &[u8]) -> crate::Result<Vec<u8>>;
+
 /// Functions that edit a body, and what applies them: that is in modules with such functions only.
 #[derive(Default)]
 pub struct Transforms {
     pub list: Vec<Transform>,
-    pub apply: Option<fn(&[Transform], &[u8]) -> crate::Result<Vec<u8>>>,
+    pub apply: Option<Apply>,
 }
 
 /// One attempt of a handler, or the evaluation of its filters.
@@ -41,6 +44,9 @@ pub struct Task {
     answer: RefCell<Option<Answer>>,
 }
 
+/// A function that changes the text of a step.
+pub type Rewrite = fn(&Task, Vec<u8>) -> Vec<u8>;
+
 /// What a handler leaves in addition to its result.
 #[derive(Default)]
 pub struct Left {
@@ -54,7 +60,7 @@ pub struct Left {
     pub warnings: RefCell<Vec<String>>,
     pub settings: RefCell<BTreeMap<String, Value>>,
     /// Changes the text of the last step: in modules with conversions only.
-    pub rewrite: Cell<Option<fn(&Task, Vec<u8>) -> Vec<u8>>>,
+    pub rewrite: Cell<Option<Rewrite>>,
 }
 
 /// What a task waits for.
