@@ -45,6 +45,11 @@ class Registration(unittest.TestCase):
         handlers = self.declared("for ops in (['UPDATE', 'DELETE'], {'UPDATE', 'DELETE'}): kopf.on.validate('kex', operations=ops)(lambda **_: None)")
         self.assertEqual([h["operations"] for h in handlers], [["UPDATE", "DELETE"], ["DELETE", "UPDATE"]])
 
+    def test_filters_of_wrong_types_are_named(self):
+        for option, message in (("labels='x'", "labels: filters are a dict by keys"), ("labels={'a': re.compile('x')}", "the filter labels cannot be re.compile('x')")):
+            operator = Operator(f"import kopf, re\n@kopf.on.create('kex', {option})\ndef fn(**_): pass")
+            self.assertIn(message, operator.registration["error"])
+
     def test_one_operation_is_not_its_letters(self):
         [handler] = self.declared("kopf.on.validate('kex', operations='CREATE')(lambda **_: None)")
         self.assertEqual(handler["operations"], ["CREATE"])

@@ -2,6 +2,7 @@
 
 import enum
 import warnings
+from collections.abc import Mapping
 from types import MethodType
 
 from kopf import _calls, _codec, _references, _views
@@ -57,7 +58,10 @@ class Handler:
             self.functions[name, key] = value
         elif name == "when":
             raise TypeError(f"when: a filter is a function, not {value!r}")
-        return declared(value)
+        try:
+            return declared(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{self.kind}: the filter {name} cannot be {value!r}: {error}. Use a function of the value.") from None
 
 
 def _plain(kind, name, value):
@@ -76,6 +80,8 @@ def _verify(options):
     if value is not None and (old is not None or new is not None):
         raise TypeError("Either value= or old=/new= can be defined, not both.")
     for name in ("labels", "annotations"):
+        if not isinstance(options.get(name) or {}, Mapping):
+            raise TypeError(f"{name}: filters are a dict by keys, not {options[name]!r}")
         for key, item in (options.get(name) or {}).items():
             if item is None:
                 raise ValueError(f"`None` for {name[:-1]} filters is not supported; use kopf.PRESENT or kopf.ABSENT.")
