@@ -210,7 +210,8 @@ func (r *redaction) restore(line string) string {
 }
 
 // secretWords are parts of the names of headers whose values are secrets: X-Vault-Token, X-Api-Key, Proxy-Authorization, Set-Cookie.
-var secretWords = []string{"authorization", "cookie", "key", "password", "secret", "token"}
+// An Idempotency-Key is none: it may be the uid of an object.
+var secretWords = []string{"authorization", "cookie", "api-key", "apikey", "access-key", "password", "secret", "token"}
 
 // learn finds the secrets in a message: values of Secrets of Kubernetes, and of headers.
 func (r *redaction) learn(m *message) {
