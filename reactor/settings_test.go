@@ -338,7 +338,7 @@ func TestExitTimeoutWithoutSignals(t *testing.T) {
 				began, ended := time.Now(), make(chan error, 1)
 				op.unlessStuck(t.Context(), func(ctx context.Context, ended func(error)) { ended(op.afterServing(ctx, reason)) }, func(err error) { ended <- err })
 				err := <-ended
-				if took := time.Since(began); took != 5*time.Second || !errors.Is(err, ErrExitTimeout) || errors.Is(err, lost) != (reason == lost) {
+				if took := time.Since(began); took != 5*time.Second || !errors.Is(err, ErrExitTimeout) || errors.Is(err, lost) != errors.Is(reason, lost) {
 					t.Errorf("%v after %v", err, took)
 				}
 				time.Sleep(2 * time.Hour) // the handler ends
