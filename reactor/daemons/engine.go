@@ -70,18 +70,11 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 	}
 	ids := registries.IDs(matched)
 	slices.Sort(ids)
-	var delays []time.Duration
 	mismatched := slices.DeleteFunc(a.Memory.all(), func(d *daemon) bool {
-		if d.generation != e.Generation.ID() {
-			return true // daemons of older generations stop in any case
-		}
 		_, matches := slices.BinarySearch(ids, d.handler.ID)
-		if matches && d.stopper.IsSet() && !e.Pauses.IsOn() { // it is wanted again, and starts when the former one has ended, which wakes the worker
-			delays = append(delays, d.polling(e.Settings))
-		}
-		return matches
+		return matches || d.generation != e.Generation.ID() // daemons of older generations stop in any case
 	})
-	return append(delays, e.stopAll(mismatched, abi.StopFiltersMismatch)...), nil
+	return e.stopAll(mismatched, abi.StopFiltersMismatch), nil
 }
 
 // Bury stops the daemons and timers of an object that is gone, in the background.
