@@ -201,6 +201,23 @@ func (qs *Queues) forget() {
 	}
 }
 
+// Undeleted returns the keys of the objects whose deletion still waits. After Drain, nothing handles it.
+func (qs *Queues) Undeleted() []string {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	var keys []string
+	for key, q := range qs.objects {
+		gone := false
+		for _, it := range q.pending {
+			gone = it.Type == watching.Deleted || gone && it.Lost // it can come back, such as by its labels
+		}
+		if gone {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // All sets whether each raw event counts from now on.
 func (qs *Queues) All(every bool) {
 	qs.mu.Lock()

@@ -23,8 +23,8 @@ const crowdedDelay = 10 * time.Second
 // for it. It returns false if the event is obsolete. The caller gives the room back.
 func (s *Stream) admit(ctx context.Context, it queueing.Item, q *queueing.Queue) (read queueing.Item, known bool) {
 	for it.Bodiless {
-		if it, known = s.reread(ctx, it, q); !known {
-			return it, false
+		if it, known = s.reread(ctx, it, q); !known || it.Type == watching.Deleted { // the body of a deletion is only an identity
+			return it, known
 		}
 		size := len(it.Object)
 		q.Charge(&it)

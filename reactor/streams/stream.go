@@ -244,7 +244,7 @@ func (s *Stream) end(ctx context.Context) {
 	if left := s.queues.Drain(s.cancel, o.Settings.Queueing.ExitTimeout); left > 0 {
 		o.log().Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
 	}
-	s.abandon(ctx, lost)
+	s.abandon(ctx, append(lost, s.queues.Undeleted()...)) // no later stream knows of what has waited for its turn, either
 	if left {
 		s.depart(ctx)
 	}
@@ -262,7 +262,7 @@ func (s *Stream) lose() []string {
 	return lost
 }
 
-// abandon forgets the lost objects whose deletions were not handled in time.
+// abandon forgets the objects that are gone, and whose deletions were not handled in time.
 func (s *Stream) abandon(ctx context.Context, lost []string) {
 	if len(lost) == 0 {
 		return
