@@ -58,7 +58,7 @@ type Written struct {
 	Dropped   bool             // whether the server has accepted the patch, but dropped a part of it
 }
 
-// Read reads the current object; raw is nil if it is gone. As in Kopf, it returns the
+// Read reads the current object; raw is nil if it is gone, also if another one has its name now. As in Kopf, it returns the
 // known state if the operator may not get objects.
 func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, decode func(raw []byte) (dicts.Object, error)) (raw []byte, body dicts.Object, err error) {
 	path, err := pathOf(t.Resource, t.Body, "")
@@ -79,8 +79,13 @@ func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, decode
 	if err != nil {
 		return nil, nil, fmt.Errorf("the object as it was read: %w", err)
 	}
+	if uidOf(body) != uidOf(t.Body) {
+		return nil, nil, nil // the other one has its own events
+	}
 	return raw, body, nil
 }
+
+func uidOf(body dicts.Object) string { return dicts.LookupString(body, "metadata", "uid") }
 
 // Write writes a patch and checks the result.
 func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Hooks) (Written, error) {
@@ -337,7 +342,7 @@ func (w *writing) readAgain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the object as it was read: %w", err)
 	}
-	if dicts.LookupString(body, "metadata", "uid") != dicts.LookupString(w.Body, "metadata", "uid") {
+	if uidOf(body) != uidOf(w.Body) {
 		return errAnother
 	}
 	w.reread = dicts.LookupString(body, "metadata", "resourceVersion")
