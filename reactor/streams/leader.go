@@ -69,6 +69,19 @@ func (s *Stream) standBy(ctx context.Context, sink *queueSink, led func()) {
 	s.stream.Start(ctx, &standbySink{sink}, led) // a run ends with its context only
 }
 
+// standsBy reports whether another replica is the leader.
+func (o *Host) standsBy() bool {
+	if o.Leader == nil || o.Leader.Led == nil {
+		return false
+	}
+	select {
+	case <-o.Leader.Led.Given():
+		return false
+	default:
+		return true
+	}
+}
+
 // standbySink is a queueSink of a replica that is not the leader.
 type standbySink struct{ *queueSink }
 

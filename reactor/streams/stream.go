@@ -388,7 +388,7 @@ func (s *Stream) Refresh(ctx context.Context, e *generations.Generation) {
 }
 
 // Again shows all objects to the handlers of a generation once more. The gate, if not nil,
-// waits for that.
+// waits for that. In a replica that stands by, it fills the indices only: the leader lists all objects.
 func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 	s.attend()
 	ctx, cancel := context.WithCancel(ctx)
@@ -396,9 +396,9 @@ func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 	s.listings.Go(func() {                      // Stream.end waits for it.
 		defer end()
 		defer cancel()
-		sink := &againSink{s.sink(gate)}
-		defer sink.Listed() // in any case, so that no waiter blocks for ever
-		if s.host.Pauses.Wait(ctx) == nil {
+		sink := &againSink{s.sink(gate), s.host}
+		defer sink.Listed()                                      // in any case, so that no waiter blocks for ever
+		if s.host.standsBy() || s.host.Pauses.Wait(ctx) == nil { // a replica that stands by pauses until it leads
 			_ = s.stream.Again(ctx, sink) // it ends early with the context only
 		}
 	})
@@ -438,10 +438,15 @@ func (s *queueSink) Listed() {
 }
 
 // againSink is a queueSink for objects that have not changed.
-type againSink struct{ *queueSink }
+type againSink struct {
+	*queueSink
+	host *Host
+}
 
 // Event queues an object.
-func (s *againSink) Event(event watching.Event) { s.put(queueing.Item{Event: event, Again: true}) }
+func (s *againSink) Event(event watching.Event) {
+	s.put(queueing.Item{Event: event, Again: true, Standby: s.host.standsBy()})
+}
 
 // Reclaim claims the dimension of a stream for another generation.
 func (s *Stream) Reclaim(e *generations.Generation) error {
