@@ -29,7 +29,7 @@ func (s *Stream) admit(ctx context.Context, it queueing.Item, q *queueing.Queue)
 		size := len(it.Object)
 		q.Charge(&it)
 		for it.Bodiless && !q.HasRoom(size) { // only then is it worth another request
-			if q.Sleep(ctx, crowdedDelay) > 0 {
+			if s.rest(ctx, it, q, crowdedDelay) {
 				return it, false
 			}
 		}
@@ -60,10 +60,26 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 			return it, false
 		}
 		s.host.Log.Warn().Str(loggers.Field, "kopf.reactor").Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
-		if q.Sleep(ctx, delays.Next()) > 0 {
+		if s.rest(ctx, it, q, delays.Next()) {
 			return it, false
 		}
 	}
+}
+
+// rest waits before an event is tried again. It returns true at once if the event is obsolete, because newer ones of the object
+// wait. One of an object that the replica gains never is: the watch is late, so the newer ones can be older than the listing.
+func (s *Stream) rest(ctx context.Context, it queueing.Item, q *queueing.Queue, d time.Duration) (obsolete bool) {
+	if it.Gained == 0 {
+		return q.Sleep(ctx, d) > 0
+	}
+	q.Leave(ctx)
+	select {
+	case <-time.After(d):
+		return false
+	case <-s.reading.Done():
+	case <-ctx.Done():
+	}
+	return true
 }
 
 // current reads the current object.

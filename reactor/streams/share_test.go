@@ -2,14 +2,18 @@ package streams
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/generations"
@@ -237,4 +241,45 @@ func TestListingsOfAnEarlierTimeGainNothing(t *testing.T) {
 	if got := p.passes(t.Context(), p.gained(10)); got != "handled" {
 		t.Errorf("the object of a new listing is %s", got)
 	}
+}
+
+// TestGainedObjectsWaitForTheirBodies: the watch is late, so an event that is older than the listing comes while the object is read. It
+// must not take the place of the listed state: it is not handled.
+func TestGainedObjectsWaitForTheirBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, asked := newPart(t, abi.KindCreate), 0
+		server := reactortest.Replying(func(*http.Request) (int, string) {
+			if asked++; asked == 1 {
+				return http.StatusUnprocessableEntity, "{}"
+			}
+			return http.StatusOK, string(reactortest.NewObject(1))
+		})
+		vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
+		p.host.Client = clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
+		p.alone()
+		p.lists(10)
+		read := false
+		p.queues.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string {
+			known := true
+			if it.Bodiless {
+				it, known = p.admit(ctx, it, q)
+			}
+			read = read || known && it.Gained > 0 && len(it.Object) > 0
+			return ""
+		}
+		gained, late := p.gained(9), seen(watching.Modified, 8)
+		gained.Bodiless = true
+		gained.Meta.UID, gained.Meta.Name, gained.Meta.Namespace = "uid-1", "example-1", "default"
+		late.Meta.UID = "uid-1"
+		ctx, cancel := context.WithCancel(t.Context())
+		p.queues.Put(ctx, gained)
+		synctest.Wait()
+		p.queues.Put(ctx, late)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if !read {
+			t.Errorf("the object is not handled after %d requests", asked)
+		}
+		p.queues.Drain(cancel, time.Second)
+	})
 }
