@@ -137,3 +137,44 @@ func TestClaimsThatYield(t *testing.T) {
 		})
 	}
 }
+
+// intruding is a storage that calls a function while a claim is made.
+type intruding struct {
+	stores.DiffBaseStorage
+	enter func()
+}
+
+func (s intruding) Store(body stores.Object, patch *stores.Patch, essence stores.Object) error {
+	s.enter()
+	return s.DiffBaseStorage.Store(body, patch, essence)
+}
+
+// TestClaimsAreNeverGivenBackInBetween: an operator claims its objects for a module that replaces another one. No other operator gets
+// them at that moment.
+func TestClaimsAreNeverGivenBackInBetween(t *testing.T) {
+	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &abi.Selector{Group: "example.com", Plural: "apples"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := generations.New(0, registry, handling.Services{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := &claims.Claims{}
+	host := &Host{By: claims.Claimant{Owner: 1, Operator: "one"}, Claims: shared, Settings: settings.Default()}
+	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: "apples", Preferred: true}}, reading: t.Context(), stream: &watching.Stream{}}
+	if err := s.Reclaim(e); err != nil {
+		t.Fatal(err)
+	}
+	var refused error
+	usual := host.Settings.Persistence
+	host.Settings.Persistence.DiffBase = intruding{usual.DiffBase, func() {
+		_, refused = shared.Claim(t.Context(), claims.Claimant{Owner: 2, Operator: "two"}, claims.Wanted{Dimension: s.Dimension, Persistence: usual})
+	}}
+	if err := s.Reclaim(e); err != nil {
+		t.Error(err)
+	}
+	if !errors.Is(refused, claims.ErrOverlap) {
+		t.Errorf("another operator got %v", refused)
+	}
+}

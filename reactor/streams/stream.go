@@ -448,23 +448,28 @@ func (s *againSink) Event(event watching.Event) {
 	s.put(queueing.Item{Event: event, Again: true, Standby: s.host.standsBy()})
 }
 
-// Reclaim claims the dimension of a stream for another generation.
+// Reclaim claims the dimension of a stream for another generation. The former claim is given back afterwards, so that no other operator
+// can claim the objects in between.
+//
+// Errors: those of Claims.Claim; the former claim stays then.
 func (s *Stream) Reclaim(e *generations.Generation) error {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
+	handlers := e.Registry.ForResource(s.Dimension.Resource)
+	var release func()
+	if s.host.Claims != nil && len(handlers.Changing)+len(handlers.Spawning) > 0 { // other handlers store nothing on the objects
+		var err error
+		if release, err = s.host.Claims.Claim(s.reading, s.host.By, claims.Wanted{
+			Dimension: s.Dimension, Persistence: s.host.Settings.Persistence, Forbidden: func() bool { return s.stream.Health().Forbidden },
+		}); err != nil {
+			return err
+		}
+	}
 	if s.release != nil {
 		s.release()
 	}
-	s.release = nil
-	handlers := e.Registry.ForResource(s.Dimension.Resource)
-	if s.host.Claims == nil || len(handlers.Changing)+len(handlers.Spawning) == 0 {
-		return nil // its handlers store nothing on the objects
-	}
-	release, err := s.host.Claims.Claim(s.reading, s.host.By, claims.Wanted{
-		Dimension: s.Dimension, Persistence: s.host.Settings.Persistence, Forbidden: func() bool { return s.stream.Health().Forbidden },
-	})
 	s.release = release
-	return err
+	return nil
 }
 
 // unclaim gives back the claim of a stream, unless the operator ends: its daemons may still work on the objects.
