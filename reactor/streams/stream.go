@@ -195,14 +195,16 @@ func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 func (s *Stream) serve(ctx context.Context, ended func()) {
 	leave := s.host.States.Enter(ctx, s.supervised())
 	s.host.Served.add(s)
+	gate, err := s.begin()
+	sink := s.sink(gate)
 	read := func() {
 		s.host.Served.remove(s)
 		leave()
+		s.relieve(sink)
 		s.end(ctx)
 		s.ended()
 		ended()
 	}
-	gate, err := s.begin()
 	if err != nil {
 		if ctx.Err() == nil { // another operator has the objects
 			s.host.Refuse(err)
@@ -211,11 +213,20 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 		read()
 		return
 	}
-	sink := s.sink(gate)
 	s.standBy(ctx, sink, func() {
 		s.share.begin(ctx)
 		s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.stream.Start(ctx, sink, over) }, read) // a run ends with its context only
 	})
+}
+
+// relieve lets no handler wait for a listing that was cut off, because its namespace or its resource is not served any more. When the
+// operator ends, the gate stays closed: no handler begins then, with indices that are incomplete.
+func (s *Stream) relieve(sink *queueSink) {
+	select {
+	case <-s.host.Ending:
+	default:
+		sink.over()
+	}
 }
 
 // supervised is the entry of the stream among the states of all streams.
@@ -289,12 +300,12 @@ func (s *Stream) depart(ctx context.Context) {
 	s.stream.Inherit(nil) // a later stream of the namespace begins anew
 }
 
-// begin takes the current handlers, and returns the gate that waits for the stream.
+// begin takes the current handlers, and returns the gate that waits for the stream, also with an error.
 func (s *Stream) begin() (*indexing.Gate, error) {
 	e := s.host.Generations.Hold()
 	defer e.Release()
 	if err := s.Reclaim(e); err != nil {
-		return nil, err
+		return e.GateOf(s.Dimension), err
 	}
 	s.take(e)
 	s.attend()
@@ -431,6 +442,11 @@ func (s *queueSink) put(it queueing.Item) {
 // Listed ends the gate's wait for the listing itself.
 func (s *queueSink) Listed() {
 	s.completion.Listed(s.key)
+	s.over()
+}
+
+// over ends the gate's wait.
+func (s *queueSink) over() {
 	if s.gate != nil {
 		s.gate.Done()
 		s.gate = nil
