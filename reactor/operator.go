@@ -448,7 +448,6 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 		}
 	}
 	last.add(op.replacing.end)
-	op.replacing.begin(ctx, observer, hooks != nil || op.DryRun != nil)
 	return observer, hooks, nil
 }
 
@@ -472,6 +471,7 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks, ended func(error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	op.ending = ctx.Done()
+	op.replacing.begin(ctx, o, hooks != nil || op.DryRun != nil) // what a replacement starts ends with the service, also if the operator ends by itself
 	accept := op.refused.begins(cancel)
 	var parts, reviews, objects sync.WaitGroup
 	launch := func(group *sync.WaitGroup, part func(ctx context.Context, ended func(error))) {

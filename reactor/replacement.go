@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,7 +85,9 @@ func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls
 	select {
 	case <-x.begun:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrNotServing, ctx.Err())
+	}
+	if err := cmp.Or(ctx.Err(), serving.Err()); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotServing, err)
 	}
 	if r.NeedsServer() && !x.hooked {
 		return nil, ErrNoServer
