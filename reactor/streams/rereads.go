@@ -19,9 +19,27 @@ const maxRereadDelay = time.Minute
 // crowdedDelay is when an event asks again whether there is room for its body.
 const crowdedDelay = 10 * time.Second
 
+// preindex indexes an object for which the gate of the indices waits, though there is no room for its body, and waits for the gate. The
+// bodies that take the room wait for it, too, so none would get room before.
+func (s *Stream) preindex(ctx context.Context, it queueing.Item, q *queueing.Queue) {
+	if read, known := s.reread(ctx, it, q); known {
+		read.Standby = true
+		s.take(s.host.Generations.Hold()).Process(ctx, read, q)
+	}
+	it.Drop()
+	gate := s.host.Generations.Present().Indexed
+	_ = q.Unhurried(ctx, gate.IsOpen(), gate.Wait) // whatever ends the wait: the caller reads the object again, and looks at the context
+}
+
 // admit reads the body of an event that has waited without it, once the account has room
 // for it. It returns false if the event is obsolete. The caller gives the room back.
 func (s *Stream) admit(ctx context.Context, it queueing.Item, q *queueing.Queue) (read queueing.Item, known bool) {
+	if it.Indexed != nil {
+		s.preindex(ctx, it, q)
+		if it.Indexed = nil; it.Standby {
+			return it, false // that was all
+		}
+	}
 	for it.Bodiless {
 		if it, known = s.reread(ctx, it, q); !known || it.Type == watching.Deleted { // the body of a deletion is only an identity
 			return it, known
