@@ -124,11 +124,7 @@ func listed(handlers []*registries.Handler) string {
 // Errors: indexing.ErrReplaced, if the indices never become complete; *panics.Error.
 func (c *cycle) run(ctx context.Context) (version string, err error) {
 	defer panics.Recover(&err)
-	err = c.p.index(ctx, c)
-	if c.it.Indexed != nil {
-		c.it.Indexed()
-	}
-	if err != nil || c.it.Standby {
+	if err = c.index(ctx); err != nil || c.it.Standby {
 		return "", err
 	}
 	gate := c.p.Generation.Indexed
@@ -136,6 +132,15 @@ func (c *cycle) run(ctx context.Context) (version string, err error) {
 		return "", err
 	}
 	return c.handle(ctx)
+}
+
+// index indexes the object. Whatever comes of it, others wait for it no longer.
+func (c *cycle) index(ctx context.Context) (err error) {
+	defer panics.Recover(&err)
+	if c.it.Indexed != nil {
+		defer c.it.Indexed()
+	}
+	return c.p.index(ctx, c)
 }
 
 // handle calls the handlers that are due, then applies their results.

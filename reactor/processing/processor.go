@@ -122,6 +122,9 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	defer span.End()
 	ctx = span.In(ctx)
 	if c.memory.isThrottled() {
+		if c.it.Indexed != nil {
+			_ = c.index(ctx) // all handlers wait for it; after the throttling, it is repeated
+		}
 		return "", false, c.throttled(ctx)
 	}
 	if pause := p.Loops.Pause(c.memory.chain, time.Now()); c.own && pause > 0 {
