@@ -227,8 +227,9 @@ func (c *cycle) apply(ctx context.Context, next plan, clean bool) (applied, erro
 	if done.idle && next.matched {
 		c.aside().Debug("Handling cycle is finished, waiting for new changes.")
 	}
-	outdated := time.Now().Before(c.it.ConsistentAt) // a newer state is expected
-	if err == nil && (done.idle && !outdated || done.Gone) {
+	outdated := time.Now().Before(c.it.ConsistentAt)                                                             // a newer state is expected
+	unchanged := clean && !next.stale && len(next.delays) == 0 && done.Version == "" && len(done.Remaining) == 0 // no event follows the patch
+	if err == nil && ((done.idle || unchanged) && !outdated || done.Gone) {
 		c.p.Completion.Done(c.it.Meta.Key())
 	}
 	return done, err

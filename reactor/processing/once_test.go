@@ -1,12 +1,17 @@
 package processing
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/completion"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
@@ -45,6 +50,46 @@ func TestOnceEndsWithObjectsThatCannotBePatched(t *testing.T) {
 			if settled, handled, failed := p.Completion.State(); !settled || handled != 1 || failed != 1 {
 				t.Errorf("settled: %v, %d objects handled, %d failures; want one failed object", settled, handled, failed)
 			}
+		})
+	}
+}
+
+// TestOnceEndsWithPatchesWithoutEffect: a handler of raw events sets the same field at each event. No event follows the second patch.
+func TestOnceEndsWithPatchesWithoutEffect(t *testing.T) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	for name, step := range map[string]string{
+		"fields": `{"step":"done","patch":{"status":{"x":1}}}`, "a result": `{"step":"done","result":1}`, "a function": `{"step":"done","patch":{"status":{"x":1}},"transforms":1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guest := &reactortest.Scripted{Edits: func(dicts.Object) {}, Scripts: map[string][]string{"raw": {step}}}
+				registry, err := registries.New(declared{guest, []abi.Handler{{Kind: abi.KindEvent, ID: "raw", Resource: &resource}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				server := &exact{}
+				server.Object = reactortest.NewObject(0)
+				p := newProcessor(registry, server)
+				p.Completion = completion.New(true)
+				p.Completion.Expect(dimensions.Key{})
+				p.Completion.Begin()
+				p.Completion.Add("uid")
+				p.Completion.Listed(dimensions.Key{})
+				qs := queueing.Of(p.Settings)
+				qs.All(true)
+				qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string { return p.handleOne(ctx, it, q) }
+				ctx, cancel := context.WithCancel(t.Context())
+				put := func(kind string) {
+					qs.Put(ctx, queueing.Item{Event: watching.Event{Type: kind, Object: server.Object, Meta: watching.Meta{UID: "uid", ResourceVersion: fmt.Sprint(server.Version)}}})
+				}
+				server.changed = func() { put(watching.Modified) }
+				put(watching.Listed)
+				time.Sleep(time.Minute)
+				if settled, handled, failed := p.Completion.State(); !settled || handled != 1 || failed != 0 {
+					t.Errorf("settled: %v, %d objects handled, %d failures; want one object; the handler was called %d times", settled, handled, failed, len(guest.Invocations))
+				}
+				qs.Drain(cancel, time.Second)
+			})
 		})
 	}
 }
