@@ -121,7 +121,7 @@ func listed(handlers []*registries.Handler) string {
 // run indexes the object, waits until the indices are complete, then handles the event. It
 // returns the version that the cycle's patch has created.
 //
-// Errors: indexing.ErrReplaced, if the indices never become complete; *panics.Error.
+// Errors: indexing.ErrReplaced, if the indices never become complete; queueing.ErrLost; *panics.Error.
 func (c *cycle) run(ctx context.Context) (version string, err error) {
 	defer panics.Recover(&err)
 	if err = c.index(ctx); err != nil || c.it.Standby {
@@ -227,8 +227,10 @@ func (c *cycle) apply(ctx context.Context, next plan, clean bool) (applied, erro
 	if done.idle && next.matched {
 		c.aside().Debug("Handling cycle is finished, waiting for new changes.")
 	}
-	outdated := time.Now().Before(c.it.ConsistentAt)                                                             // a newer state is expected
-	unchanged := clean && !next.stale && len(next.delays) == 0 && done.Version == "" && len(done.Remaining) == 0 // no event follows the patch
+	outdated := time.Now().Before(c.it.ConsistentAt) // a newer state is expected
+
+	// If nothing was changed, no event follows, also after a patch.
+	unchanged := clean && !next.stale && len(next.delays) == 0 && done.Version == "" && len(done.Remaining) == 0
 	if err == nil && ((done.idle || unchanged) && !outdated || done.Gone) {
 		c.p.Completion.Done(c.it.Meta.Key())
 	}

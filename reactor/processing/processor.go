@@ -138,6 +138,9 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	if errors.Is(err, indexing.ErrReplaced) {
 		return "", false, true
 	}
+	if errors.Is(err, queueing.ErrLost) {
+		return "", false, false // the end of the work on the object follows
+	}
 	if err == nil && version == "" && c.it.ConsistentAt.IsZero() {
 		c.memory.chain = nil // no event follows
 	}

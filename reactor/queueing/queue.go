@@ -2,6 +2,8 @@ package queueing
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
@@ -21,7 +23,12 @@ type Queue struct {
 	place   *place        // of its worker; set before the worker exists, then by the worker alone
 	why     Why           // what its worker waits for; empty: it does not sleep
 	until   time.Time     // when the sleep ends
+
+	lose context.CancelCauseFunc // ends what the worker waits for in Unhurried, with ErrLost; nil: it does not wait
 }
+
+// ErrLost means that a wait has ended, because the object belongs to another replica from now on.
+var ErrLost = errors.New("the object belongs to another replica")
 
 // vanished reports whether the deletion of an object needs no handling: its creation still
 // waits for a worker, and without a body, which cannot be read any more. So the memory of
@@ -43,6 +50,9 @@ func (q *Queue) add(it Item, every bool) {
 	}
 	q.nudged = false
 	q.token()
+	if it.Lost && q.lose != nil {
+		q.lose(ErrLost)
+	}
 }
 
 // Charge counts the body of an event that was read again, as if the event still waited. If
@@ -119,6 +129,8 @@ func (q *Queue) stand() {
 // Unhurried waits for something that concerns all objects. It frees the worker for other
 // objects meanwhile, even if a limit of workers is set. If over is true, nothing is waited
 // for and the object keeps its place.
+//
+// Errors: those of wait; ErrLost.
 func (q *Queue) Unhurried(ctx context.Context, over bool, wait func(context.Context) error) error {
 	q.offer(ctx)
 	if over {
@@ -127,7 +139,25 @@ func (q *Queue) Unhurried(ctx context.Context, over bool, wait func(context.Cont
 	q.Rest()
 	q.owner.occupy(ctx, -1)
 	defer q.owner.occupy(ctx, 1)
-	return wait(ctx)
+	waiting, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	q.loses(lose)
+	defer q.loses(nil)
+	err := wait(waiting)
+	if errors.Is(context.Cause(waiting), ErrLost) {
+		return ErrLost
+	}
+	return err
+}
+
+// loses sets what ends when the object belongs to another replica, which it may already.
+func (q *Queue) loses(lose context.CancelCauseFunc) {
+	q.owner.mu.Lock()
+	defer q.owner.mu.Unlock()
+	q.lose = lose
+	if lose != nil && slices.ContainsFunc(q.pending, func(it Item) bool { return it.Lost }) {
+		lose(ErrLost)
+	}
 }
 
 // Sleep waits for d, or until a new event of the object arrives or the context ends. It
