@@ -119,7 +119,24 @@ func decodeStep(data []byte) (*abi.Step, error) {
 	if err := checkStep(step); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
 	}
-	return step, nil
+	return ownFields(step), nil
+}
+
+// ownFields returns a step with the fields of its kind only. A caller keeps the step while the task waits, for days perhaps, and
+// no account counts the rest, which may be megabytes.
+func ownFields(s *abi.Step) *abi.Step {
+	own := &abi.Step{Step: s.Step}
+	switch s.Step {
+	case abi.StepWait:
+		own.Seconds, own.Stoppable = s.Seconds, s.Stoppable
+	case abi.StepExecute:
+		own.Patch, own.Children, own.Lifecycle = s.Patch, s.Children, s.Lifecycle
+	case abi.StepCall:
+		own.Seconds, own.Call, own.Continue = s.Seconds, s.Call, s.Continue
+	case abi.StepDone:
+		own.Outcome, own.Children, own.Lifecycle = s.Outcome, s.Children, s.Lifecycle
+	}
+	return own
 }
 
 // checkStep refuses steps that the specification does not define.

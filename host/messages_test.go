@@ -93,3 +93,25 @@ func TestFailuresOfGuestsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsHaveTheFieldsOfTheirKind: a handler that waits for days must not keep megabytes that nothing counts in the host.
+func TestStepsHaveTheFieldsOfTheirKind(t *testing.T) {
+	const rest = `"result":"r","patch":{"p":1},"transforms":1,"error":{"kind":"permanent","message":"m"},"warnings":["w"],"settings":{"s":1},"keyed":true,
+		"seconds":2,"stoppable":true,"children":[{"kind":"sub","id":"a"}],"lifecycle":"asap"`
+	seconds, child := 2.0, []abi.Handler{{Kind: abi.KindSub, ID: "a"}}
+	for text, want := range map[string]*abi.Step{
+		`{"step":"wait","call":{"path":"/"},` + rest + `}`:    {Step: abi.StepWait, Seconds: &seconds, Stoppable: true},
+		`{"step":"call","call":{"path":"/"},` + rest + `}`:    {Step: abi.StepCall, Seconds: &seconds, Call: &abi.Call{Path: "/"}},
+		`{"step":"call","continue":true,` + rest + `}`:        {Step: abi.StepCall, Seconds: &seconds, Continue: true},
+		`{"step":"execute","call":{"path":"/"},` + rest + `}`: {Step: abi.StepExecute, Outcome: abi.Outcome{Patch: abi.Raw(`{"p":1}`)}, Children: child, Lifecycle: "asap"},
+		`{"step":"done","call":{"path":"/"},` + rest + `}`: {Step: abi.StepDone, Children: child, Lifecycle: "asap", Outcome: abi.Outcome{
+			Result: abi.Raw(`"r"`), Patch: abi.Raw(`{"p":1}`), Transforms: 1, Error: &abi.Error{Kind: abi.ErrorPermanent, Message: "m"},
+			Warnings: []string{"w"}, Settings: map[string]abi.Raw{"s": abi.Raw("1")}, Keyed: true,
+		}},
+	} {
+		got, err := decodeStep([]byte(text))
+		if err != nil || !cmp.Equal(want, got) {
+			t.Errorf("%s: %v (-want +got):\n%s", text, err, cmp.Diff(want, got))
+		}
+	}
+}
