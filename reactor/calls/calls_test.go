@@ -314,3 +314,19 @@ func TestRefusalsAreShort(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadersWithoutValuesCount: they are not sent, but the host has them while the request waits for its turn.
+func TestHeadersWithoutValuesCount(t *testing.T) {
+	host, err := ParseHost("http://localhost:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := get("http://localhost:1/")
+	call.Headers = map[string][]string{}
+	for i := range 100_000 {
+		call.Headers[fmt.Sprint("x-", i)] = nil
+	}
+	if code := codeOf(caller(t, Options{Grants: Grants{Hosts: []Host{host}}}).Call(t.Context(), call, "")); code != abi.CallTooLarge {
+		t.Errorf("the code is %q, want %s", code, abi.CallTooLarge)
+	}
+}

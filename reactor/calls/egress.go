@@ -64,11 +64,12 @@ func (e *egress) take(ctx context.Context, method, path string, size int) error 
 }
 
 // sizeOf is the size of headers in HTTP/1.1: the name, a colon, a space, the value and the end of
-// the line.
+// the line. A header without values is not sent, but counts as one with an empty value: it takes memory while the request waits.
 func sizeOf(headers map[string][]string) (size int) {
 	for name, values := range headers {
+		size += max(1, len(values)) * (len(name) + len(": \r\n"))
 		for _, value := range values {
-			size += len(name) + len(value) + len(": \r\n")
+			size += len(value)
 		}
 	}
 	return size

@@ -138,10 +138,14 @@ func request(ctx context.Context, c *Cause, call *abi.Call) (answer abi.Answer) 
 	return c.Caller.Call(ctx, call, c.readOnly)
 }
 
+// headerSize is the memory of a value of a header in addition to its texts, with the copy that is sent, in bytes.
+const headerSize = 160
+
 func headerBytes(headers map[string][]string) (size int) {
 	for name, values := range headers {
+		size += max(1, len(values)) * (headerSize + len(name))
 		for _, value := range values {
-			size += len(name) + len(value)
+			size += len(value)
 		}
 	}
 	return size

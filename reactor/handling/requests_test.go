@@ -295,3 +295,19 @@ func TestOtherStepsAbandonRequests(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestHeadersCountAsTheirMemory: a header with an empty value, or with none, takes many times as much as its name.
+func TestHeadersCountAsTheirMemory(t *testing.T) {
+	const headers = 1000
+	for _, values := range [][]string{nil, {""}} {
+		account, held := accounts.New(accounts.Limits{}), 0
+		cause, url := connected(t, account, func(http.ResponseWriter, *http.Request) { held = reactortest.Held(account, accounts.Answers) })
+		call := &abi.Call{Target: abi.TargetHTTP, Method: http.MethodGet, Path: url, Headers: map[string][]string{}}
+		for i := range headers {
+			call.Headers[fmt.Sprint("x-", i)] = values
+		}
+		if answer := (&Env{Cause: cause}).Call(t.Context(), call); answer.Error != nil || held < 100*headers {
+			t.Errorf("%d headers of %d values: %d bytes are held, %+v", headers, len(values), held, answer.Error)
+		}
+	}
+}
