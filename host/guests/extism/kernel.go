@@ -20,7 +20,7 @@ type kernel struct {
 	limit  int               // of the arena, in bytes
 
 	memory  Memory // nil: no bound
-	counted int    // bytes of the arena that count in it
+	counted int    // bytes of the arena and of the blocks that count in it
 
 	input, output, problem block
 
@@ -68,10 +68,13 @@ func (k *kernel) forget() {
 	k.uncount()
 }
 
-// count counts the arena up to an end, beyond what is kept between calls. What is freed counts until the end of the call: the
-// array does not shrink before.
+// blockCost is the memory of a block in addition to its room, in bytes: in the table of blocks, and in the list of freed spans.
+const blockCost = 64
+
+// count counts the arena up to an end, and the blocks, beyond what is kept between calls. What is freed counts until the end of
+// the call: the array and the table do not shrink before.
 func (k *kernel) count(end uint64) bool {
-	more := int(end) - kernelKept - k.counted
+	more := int(end) + len(k.blocks)*blockCost - kernelKept - k.counted
 	if more <= 0 {
 		return true
 	}
@@ -112,7 +115,9 @@ func (k *kernel) alloc(size uint64) uint64 {
 	}
 	if size <= uint64(k.limit) && len(k.blocks) < maxBlocks {
 		if offset, found := k.room(aligned(size)); found {
-			k.blocks[offset] = size
+			if k.blocks[offset] = size; !k.count(uint64(len(k.arena))) {
+				guests.Stop(errTogether)
+			}
 			return offset
 		}
 	}

@@ -102,3 +102,32 @@ func TestVariablesCountUntilTheInstanceEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestBlocksCount: small blocks take more memory of the host than what is in them.
+func TestBlocksCount(t *testing.T) {
+	const blocks = 10_000
+	r := &room{limit: 100 << 20}
+	k := &New(Limits{Message: 1 << 20, Memory: r}).(*plugin).kernel
+	k.reset(nil)
+	first := k.alloc(blocks * kernelAlign)
+	k.alloc(1) // the room before it stays when it is freed
+	k.free(first)
+	before := r.used
+	for range blocks { // the arena does not grow
+		k.alloc(1)
+	}
+	if more := r.used - before; more < (blocks-10)*blockCost {
+		t.Errorf("%d blocks count as %d bytes", blocks, more)
+	}
+	r.limit = r.used + 100*blockCost
+	if cause := stop(func() {
+		for range blocks {
+			k.alloc(1)
+		}
+	}); !errors.Is(cause, errTogether) {
+		t.Errorf("beyond the limit: %v", cause)
+	}
+	if k.forget(); r.used != 0 {
+		t.Errorf("%d bytes count after the call", r.used)
+	}
+}
