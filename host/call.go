@@ -155,7 +155,7 @@ func (c *call) Log(t *functions.Task, level int, line []byte) {
 }
 
 // Random implements standard.Caller. It fills the buffer in pieces, so that the call can be
-// stopped.
+// stopped, and others can compute.
 func (c *call) Random(buf []byte) {
 	if c.around != nil {
 		c.around.Random(buf)
@@ -165,7 +165,9 @@ func (c *call) Random(buf []byte) {
 		piece := buf[:min(len(buf), 64<<10)]
 		rand.Read(piece) // never fails, see its documentation
 		buf = buf[len(piece):]
-		c.check()
+		if c.enter(false) {
+			c.count()
+		}
 	}
 }
 

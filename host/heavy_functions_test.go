@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/guests/extism"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
@@ -55,5 +56,31 @@ func TestHeavyFunctionsLetOthersCompute(t *testing.T) {
 	}
 	if longest > limit/4 || time.Since(began) > 10*limit {
 		t.Errorf("%d calls of the neighbour, of which the longest took %v; the hostile one took %v", calls, longest, time.Since(began))
+	}
+}
+
+// TestRandomNumbersLetOthersCompute: a guest may want as many as its memory has room for, which takes half a second.
+func TestRandomNumbersLetOthersCompute(t *testing.T) {
+	const pieces = 10
+	now := time.Unix(0, 0)
+	clock := func() time.Time { now = now.Add(2 * sliceOfCore); return now }
+	c := &call{in: &instance{m: &Module{}}, budget: newBudget(t.Context(), &Options{Clock: clock, Share: NewShare(0, 0), ComputeLimit: time.Hour}, now)}
+	c.queued = &queue{}
+	c.share.take()
+	defer c.share.leave()
+	if c.Random(make([]byte, pieces*64<<10)); c.slices != pieces {
+		t.Errorf("others had the core %d times, want %d", c.slices, pieces)
+	}
+}
+
+// TestLightFunctions: only functions that take no time are not timed one by one.
+func TestLightFunctions(t *testing.T) {
+	for name, light := range map[string]bool{
+		"load_u64": true, "store_u8": true, "input_load_u64": true, "length": true, "output_set": true, "error_set": true,
+		"alloc": false, "free": false, "var_get": false, "var_set": false, "config_get": false, "http_request": false, "http_headers": false, "log_info": false,
+	} {
+		if got := isLight(extism.EnvModule, name); got != light {
+			t.Errorf("%s is light: %t, want %t", name, got, light)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package host
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/guests/extism"
@@ -63,16 +66,17 @@ func kindOf(source *prepare.Source) kind {
 // hostFunction is a function that guests may import.
 type hostFunction = imports.Function[*call]
 
-// isLight reports whether a function takes about as long as its call, whatever its arguments are. Plugins call those of
-// their kits for each word of a message.
+// isLight reports whether a function takes about as long as its call, whatever its arguments are. Plugins call some of
+// their kits for each word of a message; others clear or copy blocks of megabytes.
 func isLight(module, name string) bool {
 	switch module {
-	case abi.ImportModule, extism.UserModule:
-		return false
+	case extism.EnvModule:
+		of, _, _ := strings.Cut(name, "_")
+		return slices.Contains([]string{"input", "length", "load", "store", "output", "error"}, of)
 	case wasi.Module:
 		return name != "fd_write" && name != "random_get"
 	}
-	return true
+	return false
 }
 
 // hostFunctions holds all host functions by module and name. See abi/SPEC.md, "Host
