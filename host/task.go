@@ -212,6 +212,7 @@ func (t *Task) Release(ctx context.Context) {
 	if isKept && t.in.dead == nil {
 		t.forget(ctx)
 	}
+	t.functions.Forget() // what functions of a patch have asked for
 	delete(t.in.tasks, t.id)
 	t.in.vacate(!t.child)
 }

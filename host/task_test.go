@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
 // result runs a handler that is done at once and returns its result.
@@ -350,5 +351,43 @@ func TestCloseWaitsForCalls(t *testing.T) {
 	}
 	if err := <-ended; !errors.Is(err, ErrCompute) {
 		t.Errorf("error = %v", err)
+	}
+}
+
+// keepingEnv counts what the host keeps.
+type keepingEnv struct {
+	testEnv
+	kept int
+}
+
+func (e *keepingEnv) Keep(_ uint32, bytes int) error {
+	e.kept = bytes
+	return nil
+}
+
+// TestNothingIsKeptAfterTheRelease: functions of a patch, and the release itself, may ask for parts of the invocation, and make
+// requests. What the host keeps of these would count in the account of the operator for ever.
+func TestNothingIsKeptAfterTheRelease(t *testing.T) {
+	const bodyAt, body = textAt + 1000, `{"body":{}}`
+	ask := asm.Cat(asm.Get(0), asm.I32Const(abi.TagOld), asm.I32Const(0), asm.I32Const(0), asm.Call(0), asm.Drop)
+	g := answering(`{"step":"done","transforms":1}`).
+		With(asm.Func{Export: "kopf_transform", Params: three, Results: []byte{asm.I64}, Code: asm.Cat(ask, asm.Text(bodyAt, body))}).
+		With(asm.Func{Export: "kopf_release", Params: []byte{asm.I32}, Code: ask})
+	g.Imports = []asm.Import{{Module: abi.ImportModule, Name: abi.ImportSegment, Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I64}}}
+	g.Data = append(g.Data, asm.Data{Offset: bodyAt, Bytes: body})
+	m, err := load(t, g.Encode(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &keepingEnv{}
+	task, _, err := m.Start(t.Context(), invoke(""), nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := task.Transform(t.Context(), []byte(`{}`)); err != nil || env.kept == 0 {
+		t.Errorf("%v, %d bytes are kept for the function", err, env.kept)
+	}
+	if task.Release(t.Context()); env.kept != 0 {
+		t.Errorf("%d bytes are kept after the release", env.kept)
 	}
 }
