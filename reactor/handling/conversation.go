@@ -311,8 +311,11 @@ func (t *Conversation) take(step *abi.Step) (result any, err error) {
 	return t.decodeResult(step.Result)
 }
 
-// warningSize is the memory of a warning in addition to its text, in bytes.
-const warningSize = 16
+// What a warning and a setting take in addition to their texts, in bytes.
+const (
+	warningSize = 16
+	settingSize = 128
+)
 
 // sizeOf returns the memory of a handler's result, in bytes. What is decoded takes more than its text.
 func sizeOf(o *abi.Outcome) int {
@@ -324,7 +327,7 @@ func sizeOf(o *abi.Outcome) int {
 		size += len(warning) + warningSize
 	}
 	for name, value := range o.Settings {
-		size += len(name) + len(value)
+		size += settingSize + len(name) + len(value)
 	}
 	return size
 }

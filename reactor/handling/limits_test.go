@@ -266,3 +266,21 @@ func TestManyChangesOfALargeField(t *testing.T) {
 		t.Errorf("%v for 300 handlers, %v for one", many, one)
 	}
 }
+
+// TestSmallPartsCount: thousands of short settings and filters take many times as much as their texts.
+func TestSmallPartsCount(t *testing.T) {
+	const parts = 1000
+	small := map[string]abi.Raw{}
+	for i := range parts {
+		small[fmt.Sprint(i)] = abi.Raw("0")
+	}
+	for name, size := range map[string]int{
+		"settings":    sizeOf(&abi.Outcome{Settings: small}),
+		"labels":      textsOf(&abi.Handler{Labels: small}),
+		"annotations": textsOf(&abi.Handler{Annotations: small}),
+	} {
+		if size < 100*parts {
+			t.Errorf("%d %s count as %d bytes", parts, name, size)
+		}
+	}
+}

@@ -100,16 +100,23 @@ func (t *Conversation) chargeRecord(subrefs []string) error {
 	return t.Cause.Patch.Charge(t.Cause.Account, 0, size)
 }
 
+// What a filter of a label and a part of a path take in addition to their texts, in bytes: as the guest declares it, and as it is
+// parsed.
+const (
+	filterCost = 256
+	partCost   = 32
+)
+
 // textsOf returns the size of the texts in a declaration, in bytes, with the values that filters decode.
 func textsOf(h *abi.Handler) int {
 	size := 2*len(h.ID) + len(h.Fn) + len(h.Param) + dicts.Heap(h.Value) + dicts.Heap(h.Old) + dicts.Heap(h.New)
 	for _, filters := range []map[string]abi.Raw{h.Labels, h.Annotations} {
 		for key, filter := range filters {
-			size += len(key) + dicts.Heap(filter)
+			size += filterCost + len(key) + dicts.Heap(filter)
 		}
 	}
 	for _, name := range h.Field {
-		size += len(name)
+		size += partCost + len(name)
 	}
 	return size
 }
