@@ -163,6 +163,25 @@ func TestProgramRequests(t *testing.T) {
 	}
 }
 
+// TestProgramsMayRequestAfterBreakpoints: a request is no end of a call that has taken longer than ComputeLimit.
+func TestProgramsMayRequestAfterBreakpoints(t *testing.T) {
+	t.Parallel()
+	env := &requestingEnv{}
+	m, err := connect(t, Options{ComputeLimit: time.Millisecond}, func(p *program, call native.Message) (abi.MessageKind, string) {
+		time.Sleep(10 * time.Millisecond)
+		p.asked(t, abi.MessageCall, call.Task, []byte(`{"target":"http","method":"GET","path":"https://x"}`))
+		return abi.MessageAnswer, `{"step": "done"}`
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, _, err := m.Start(t.Context(), &abi.Invocation{}, nil, env)
+	if err != nil || len(env.calls) != 1 {
+		t.Fatalf("%d requests, %v", len(env.calls), err)
+	}
+	task.Release(t.Context())
+}
+
 // TestProgramsMayLookExhausted: what tells of a want of memory in a module means nothing in a
 // native program, whose memory the host does not know.
 func TestProgramsMayLookExhausted(t *testing.T) {
