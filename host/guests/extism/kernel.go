@@ -204,10 +204,13 @@ func (k *kernel) word(offset uint64) uint64 {
 	return 0
 }
 
+// maxProblem bounds the text of an error, in bytes: the engine keeps no more of it. A block can be larger than a message.
+const maxProblem = 64 << 10
+
 // failure is the error of the plugin's function: the text that it set, or its code.
 func (k *kernel) failure(code int32) string {
 	if text := k.span(k.problem.offset, k.problem.size); len(text) > 0 {
-		return string(text)
+		return string(text[:min(len(text), maxProblem)])
 	}
 	if code != 0 {
 		return fmt.Sprintf("the function returned %d", code)

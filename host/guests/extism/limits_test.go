@@ -131,3 +131,13 @@ func TestBlocksCount(t *testing.T) {
 		t.Errorf("%d bytes count after the call", r.used)
 	}
 }
+
+// TestErrorsOfPluginsAreBounded: the text of an error is a block, which can be larger than a message, and becomes one with escapes.
+func TestErrorsOfPluginsAreBounded(t *testing.T) {
+	k := &New(Limits{Message: 1 << 20}).(*plugin).kernel
+	k.reset(make([]byte, 1<<20))
+	k.problem = block{kernelStart, 1 << 20}
+	if text := k.failure(1); len(text) != maxProblem {
+		t.Errorf("a text of %d bytes", len(text))
+	}
+}
