@@ -128,6 +128,12 @@ type Kind interface {
 	Segment(o *Object, tag uint32) (value []byte, known bool)
 }
 
+// restricted is a Kind that may forbid handlers to write.
+type restricted interface {
+	// ReadOnly returns why requests of a handler must not write; empty: they may.
+	ReadOnly(h *registries.Handler) string
+}
+
 // NewCause makes the cause of a kind for an object.
 func NewCause(o *Object, k Kind) *Cause { return &Cause{Object: o, Kind: k} }
 
@@ -242,9 +248,7 @@ func (c *Cause) Stopper() *stoppers.Stopper {
 // forHandler returns the cause as a handler sees it. If the handler has a field, old, new
 // and diff are those of the field. The kind may forbid the handler to write.
 func (c *Cause) forHandler(h *registries.Handler) *Cause {
-	if k, ok := c.Kind.(interface {
-		ReadOnly(h *registries.Handler) string
-	}); ok {
+	if k, ok := c.Kind.(restricted); ok {
 		return &Cause{Object: c.Object, Kind: c.Kind, readOnly: k.ReadOnly(h), verdicts: c.verdicts}
 	}
 	if k := c.Change(); k != nil && len(h.Spec.Field) > 0 {

@@ -284,3 +284,44 @@ func TestSmallPartsCount(t *testing.T) {
 		}
 	}
 }
+
+// review is a kind of causes that lets one handler write.
+type review struct {
+	RawEvent
+	writes string
+}
+
+func (k review) ReadOnly(h *registries.Handler) string {
+	if h.ID == k.writes {
+		return ""
+	}
+	return "it has no side effects"
+}
+
+// judge is a guest whose filters hold. It remembers why its requests must not write.
+type judge struct{ readOnly string }
+
+func (g *judge) Ask(_ context.Context, q *abi.Questions, _ []byte, e guests.Env) (*abi.Answers, error) {
+	g.readOnly = e.(*Env).Cause.readOnly
+	return &abi.Answers{Answers: slices.Repeat([]abi.Verdict{{Value: abi.Raw("true")}}, len(q.Questions))}, nil
+}
+
+// TestFiltersMustNotWrite: a filter of a handler that must not write can make requests, too.
+func TestFiltersMustNotWrite(t *testing.T) {
+	s, guest := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`), &judge{}
+	handler := func(id string) *registries.Handler {
+		h := s.handler(t, fmt.Sprintf(`{"kind":"validate","id":%q,"when":{"$":"FUNCTION"}}`, id))
+		h.Asker = guest
+		return h
+	}
+	reads, writes := handler("reads"), handler("writes")
+	for _, tt := range []struct {
+		handlers []*registries.Handler
+		may      bool
+	}{{[]*registries.Handler{reads}, false}, {[]*registries.Handler{writes}, true}, {[]*registries.Handler{writes, reads}, false}} {
+		matching, err := NewCause(s.cause.Object, review{writes: "writes"}).Match(t.Context(), tt.handlers)
+		if err != nil || len(matching) != len(tt.handlers) || tt.may != (guest.readOnly == "") {
+			t.Errorf("%d of %d handlers match, the reason is %q, %v", len(matching), len(tt.handlers), guest.readOnly, err)
+		}
+	}
+}
