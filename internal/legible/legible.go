@@ -16,18 +16,24 @@ import (
 // output of the host begins with it.
 const Continuation = "| "
 
-// Zero-width joiners, which scripts and emoji need, are the only invisible characters that
-// are not escaped.
+// Zero-width joiners, and the selectors between text and emoji, which scripts and emoji need, are the only invisible
+// characters that are not escaped.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
+	asText    = '\ufe0e'
+	asEmoji   = '\ufe0f'
 )
 
 // isLegible reports whether a character can be shown. It is false for characters that
 // control a terminal, end a line, change the direction of the text, are invisible, or are
 // unknown.
 func isLegible(r rune) bool {
-	return r == '\t' || unicode.IsGraphic(r) || r == nonJoiner || r == joiner
+	switch r {
+	case '\t', nonJoiner, joiner, asText, asEmoji:
+		return true
+	}
+	return unicode.IsGraphic(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) // some letters and marks are invisible
 }
 
 // Line returns a text on one line. It escapes characters that cannot be shown as in JSON
