@@ -122,11 +122,11 @@ func (c *collection) add(name string, content io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	if c.size += len(data); c.size > c.limit { // what is left out below counts, too: a wheel can have one long text in thousands of files
+		return tooLarge(c.size, c.limit)
+	}
 	if path.Base(name) == "METADATA" && strings.HasSuffix(path.Dir(name), ".dist-info") {
 		data = headers(data)
-	}
-	if c.size += len(data); c.size > c.limit {
-		return tooLarge(c.size, c.limit)
 	}
 	c.files[name] = data
 	return nil

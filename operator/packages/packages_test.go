@@ -191,6 +191,17 @@ func TestWheelsAreRefused(t *testing.T) {
 	}
 }
 
+// TestLongDescriptionsCount: a wheel of a few megabytes can have the same long text in thousands of files, and reading them takes days.
+func TestLongDescriptionsCount(t *testing.T) {
+	c := newCollection(1000)
+	for i, want := range []error{nil, ErrTooLarge} {
+		text := "Name: a\n\n" + strings.Repeat("x", 600)
+		if err := c.add(fmt.Sprintf("a%d-1.dist-info/METADATA", i), strings.NewReader(text)); !errors.Is(err, want) {
+			t.Errorf("file %d: error %v, want %v", i, err, want)
+		}
+	}
+}
+
 // Links in wheels are refused: they could name files of this machine.
 func TestLinksInWheelsAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a-1-py3-none-any.whl")
