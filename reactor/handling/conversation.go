@@ -24,8 +24,12 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// cancelledSteps limits the steps in which a cancelled task may clean up.
-const cancelledSteps = 100
+// These limit what a cancelled task may do to clean up. Each request that it makes inside of a step begins its limit of computing
+// again.
+const (
+	cancelledSteps = 100
+	cancelledTime  = time.Minute
+)
 
 // Ending says how a conversation with a guest ended.
 type Ending struct {
@@ -257,7 +261,8 @@ func (t *Conversation) Waited(ctx context.Context, stoppable bool) (abi.Answer, 
 
 // cancelNow asks the task to end. The task may clean up, but its waits end at once.
 func (t *Conversation) cancelNow(ctx context.Context) error {
-	last := context.WithoutCancel(ctx)
+	last, end := context.WithTimeout(context.WithoutCancel(ctx), cancelledTime)
+	defer end()
 	if err := t.Task.Cancel(last); err != nil {
 		return &guestError{err}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -324,4 +325,32 @@ func TestFiltersMustNotWrite(t *testing.T) {
 			t.Errorf("%d of %d handlers match, the reason is %q, %v", len(matching), len(tt.handlers), guest.readOnly, err)
 		}
 	}
+}
+
+// deaf is a guest that goes on after it was cancelled, as long as the host lets it.
+type deaf struct{ guests.Task }
+
+func (deaf) Cancel(context.Context) error { return nil }
+
+func (deaf) Resume(ctx context.Context, _ abi.Answer) (*abi.Step, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (deaf) Release(context.Context) {}
+
+// TestCancelledTasksEnd: a guest that makes one request after the other in its last step never exceeds its limit of computing, and
+// kept the operator from its end.
+func TestCancelledTasksEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s := newStage(t, &reactortest.Scripted{}, `{}`)
+		talk := &Conversation{Execution: s.x, Handler: s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), Cause: s.cause, Task: deaf{}}
+		began := time.Now()
+		if err := talk.run(ctx, &abi.Step{Step: abi.StepWait}); !errors.Is(err, context.Canceled) || time.Since(began) > 2*cancelledTime {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		talk.Close(ctx)
+	})
 }
