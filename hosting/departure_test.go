@@ -259,6 +259,31 @@ func TestADepartureEnds(t *testing.T) {
 	})
 }
 
+// TestAnotherDepartureHasItsOwnTime: the status of a declaration that is back says nothing about its first departure, when a manifest of
+// a folder was away for a moment. The time of that departure is not the beginning of the next one.
+func TestAnotherDepartureHasItsOwnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, c := leaving(t)
+		c.deleting = []int{1}
+		d := x.declared("a", 1, onRemoval(api.ReleaseAfter, "5m"))
+		x.Remove(key("a"))
+		synctest.Wait()
+		x.has("a", api.Releasing, api.True, "Deleted", "")
+		x.Declare(d)
+		synctest.Wait()
+		if s := x.Status(key("a")); s.Find(api.Releasing) != nil || !s.Is(api.Ready) {
+			t.Errorf("declared again: %+v", s)
+		}
+		time.Sleep(time.Hour)
+		began := time.Now()
+		x.Remove(key("a"))
+		<-x.all()[0].ended
+		if took := time.Since(began); took < 5*time.Minute-2*time.Second {
+			t.Errorf("deletion handlers had %v", took)
+		}
+	})
+}
+
 // TestSuspendedOperatorsLeaveWithoutHandlers: they are not started for objects that wait.
 func TestSuspendedOperatorsLeaveWithoutHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -107,6 +107,9 @@ func (r *reporter) update(d *Declaration, change func(s *api.Status), findings .
 	before := copied(&r.status)
 	s := &r.status
 	s.ObservedGeneration = d.Generation
+	if !d.Leaving && s.Find(api.Releasing) != nil { // it is declared again: another departure has a time of its own
+		r.drop(api.Releasing)
+	}
 	if change != nil {
 		change(s)
 	}
