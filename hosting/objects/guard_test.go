@@ -123,6 +123,20 @@ func TestDeclarationsThatMustBeReleasedHaveAFinalizer(t *testing.T) {
 	})
 }
 
+// TestADeclarationIsRemovedOnce: without the finalizer of the host, but with that of another client, an object is deleted in two steps.
+// The second one must not end the departure that has begun with the first one.
+func TestADeclarationIsRemovedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := guarding(t)
+		x.seen("u", api.Release, false)
+		x.seen("u", api.Release, true, "other")
+		x.forget(x.sink, x.known, key) // as the watch does
+		if want := []string{"declare u", "remove"}; !slices.Equal(x.calls, want) {
+			t.Errorf("calls %q", x.calls)
+		}
+	})
+}
+
 // TestAHostThatWasAwayObeysADeletion: it finds an object that is being deleted.
 func TestAHostThatWasAwayObeysADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -224,9 +224,7 @@ func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.K
 	key := keyOf(kind, object)
 	leaving, guarded := object.GetDeletionTimestamp() != nil, slices.Contains(object.GetFinalizers(), Finalizer)
 	if leaving && !guarded {
-		if known[key] {
-			s.forget(to, known, key)
-		}
+		s.forget(to, known, key)
 		return key
 	}
 	if leaving && !s.guard.leaves(key, string(object.GetUID())) {
@@ -260,7 +258,11 @@ func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.K
 	return key
 }
 
+// forget removes a declaration once: to remove it again would end the departure of its operator.
 func (s *Source) forget(to hosting.Sink, known map[hosting.Key]bool, key hosting.Key) {
+	if !known[key] {
+		return
+	}
 	delete(known, key)
 	to.Remove(key)
 	s.written.forget(key)
