@@ -198,6 +198,25 @@ func TestRightsAreTheLeast(t *testing.T) {
 	}
 }
 
+// TestReviewsOfSubresources: the host asks for the verb for the subresource that a handler names.
+func TestReviewsOfSubresources(t *testing.T) {
+	o := operator(handler(abi.KindValidate, "shops"), handler(abi.KindValidate, "shops"), handler(abi.KindMutate, "shops"))
+	handlers := o.Registrations[0].Handlers
+	handlers[1].Subresource, handlers[2].Subresource = "status", "*"
+	o.Hosted, o.Namespaces = true, []string{"ops"}
+	all, err := o.rights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, r := range all["ops"] {
+		found = append(found, strings.Join(r.verbs, ",")+" "+strings.Join(r.resources, ","))
+	}
+	if want := []string{"validate shops", "mutate shops/*", "validate shops/status"}; !slices.Equal(found, want) {
+		t.Errorf("rights %q, want %q", found, want)
+	}
+}
+
 func TestDefinitions(t *testing.T) {
 	const text = `{kind: Namespace}
 ---

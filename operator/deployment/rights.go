@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -187,7 +188,7 @@ func (o *Operator) addAdmission(all rights, reviewed []selectors.Resource, deman
 			all.add(wholeCluster, rule{"apiextensions.k8s.io", []string{"customresourcedefinitions"}, []string{definition}, []string{"get", "patch"}})
 		}
 		if o.Hosted {
-			o.addReviews(all, resource, demands)
+			o.addReviews(all, resource)
 		}
 	}
 	if o.Hosted {
@@ -200,21 +201,34 @@ func (o *Operator) addAdmission(all rights, reviewed []selectors.Resource, deman
 	)
 }
 
-// addReviews adds the verbs that `kopf serve` asks for: see docs/hosting.md, "Admission".
-func (o *Operator) addReviews(all rights, resource selectors.Resource, demands []selectors.Demand) {
-	var verbs []string
-	if isHandled(resource, demands, abi.KindMutate) {
-		verbs = append(verbs, "mutate")
-	}
-	if isHandled(resource, demands, abi.KindValidate) {
-		verbs = append(verbs, "validate")
+// reviewVerbs are the verbs that `kopf serve` asks for: see docs/hosting.md, "Admission".
+var reviewVerbs = map[abi.Kind]string{abi.KindMutate: "mutate", abi.KindValidate: "validate"}
+
+// addReviews adds the verbs that `kopf serve` asks for, for a resource or, if handlers name them, its subresources.
+func (o *Operator) addReviews(all rights, resource selectors.Resource) {
+	verbs := map[string][]string{} // by the names of resources and subresources
+	for _, r := range o.Registrations {
+		for i := range r.Handlers {
+			h := &r.Handlers[i]
+			verb := reviewVerbs[h.Kind]
+			if verb == "" || h.Resource == nil {
+				continue
+			}
+			if selector, err := selectors.Parse(*h.Resource); err != nil || !selector.Check(resource) { // demands has returned such an error
+				continue
+			}
+			name := strings.TrimSuffix(resource.Plural+"/"+h.Subresource, "/")
+			if !slices.Contains(verbs[name], verb) {
+				verbs[name] = append(verbs[name], verb)
+			}
+		}
 	}
 	places := o.places()
 	if !resource.Namespaced {
 		places = wholeCluster
 	}
-	if len(verbs) > 0 {
-		all.add(places, rule{resource.Group, []string{resource.Plural}, nil, verbs})
+	for _, name := range slices.Sorted(maps.Keys(verbs)) {
+		all.add(places, rule{resource.Group, []string{name}, nil, verbs[name]})
 	}
 }
 
