@@ -39,22 +39,24 @@ type Admission struct {
 const admissionRights = `- {apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations, mutatingwebhookconfigurations], verbs: [create, patch, delete]}
 `
 
+// Names and namespaces that users choose are in quotes below: names like 123 and 1e3 would be numbers.
+
 // objectRole is the role for one object, which the host creates, in a namespace, and its binding: the name of both, the namespace, the
 // group, the resource, the name of the object, and the verbs for it. A right to create cannot name the object.
 const objectRole = `---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
-metadata: {name: %[1]s, namespace: %[2]s}
+metadata: {name: %[1]s, namespace: %[2]q}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
 subjects:
 - {kind: ServiceAccount, name: kopf-serve, namespace: kopf-system}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
-metadata: {name: %[1]s, namespace: %[2]s}
+metadata: {name: %[1]s, namespace: %[2]q}
 rules:
 - {apiGroups: [%[3]s], resources: [%[4]s], verbs: [create]}
-- {apiGroups: [%[3]s], resources: [%[4]s], resourceNames: [%[5]s], verbs: [%[6]s]}
+- {apiGroups: [%[3]s], resources: [%[4]s], resourceNames: [%[5]q], verbs: [%[6]s]}
 `
 
 // leasesRole is the role for the Leases of hosts that share the objects, in a namespace, and its binding. The names of the members are
@@ -62,14 +64,14 @@ rules:
 const leasesRole = `---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
-metadata: {name: kopf-serve-lease, namespace: %[1]s}
+metadata: {name: kopf-serve-lease, namespace: %[1]q}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kopf-serve-lease}
 subjects:
 - {kind: ServiceAccount, name: kopf-serve, namespace: kopf-system}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
-metadata: {name: kopf-serve-lease, namespace: %[1]s}
+metadata: {name: kopf-serve-lease, namespace: %[1]q}
 rules:
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, create, update, delete]}
 `
@@ -79,7 +81,7 @@ const lease = `---
 # Without it, the first host would wait as long as a former one could live.
 apiVersion: coordination.k8s.io/v1
 kind: Lease
-metadata: {name: %s, namespace: %s}
+metadata: {name: %q, namespace: %q}
 `
 
 // Lease returns a Lease in YAML, and the role and its binding that let several hosts elect a leader by it, and share the objects. It

@@ -2,6 +2,7 @@ package installation_test
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,11 +51,12 @@ func TestRolesHaveWhatTheHostNeeds(t *testing.T) {
 		t.Errorf("the secret: %s", got)
 	}
 	for _, namespace := range []string{"", "own"} {
-		if text := installation.Lease(namespace, "hosts", true); strings.Count(text, "namespace: "+cmp.Or(namespace, "kopf-system")+"}") < 2 || !strings.Contains(text, "resources: [leases], verbs: [get, list, create, update, delete]}") {
+		quoted := strconv.Quote(cmp.Or(namespace, "kopf-system"))
+		if text := installation.Lease(namespace, "hosts", true); strings.Count(text, "namespace: "+quoted+"}") < 2 || !strings.Contains(text, "resources: [leases], verbs: [get, list, create, update, delete]}") {
 			t.Errorf("the role for the leases of hosts that share: %s", text)
 		}
 		text := installation.Lease(namespace, "hosts", false)
-		for _, want := range []string{"name: kopf-serve-lease, namespace: " + cmp.Or(namespace, "kopf-system") + "}", "resources: [leases], verbs: [create]}", "resourceNames: [hosts], verbs: [get, update]}", "kind: Lease\nmetadata: {name: hosts, namespace: " + cmp.Or(namespace, "kopf-system") + "}"} {
+		for _, want := range []string{"name: kopf-serve-lease, namespace: " + quoted + "}", "resources: [leases], verbs: [create]}", `resourceNames: ["hosts"], verbs: [get, update]}`, `kind: Lease` + "\n" + `metadata: {name: "hosts", namespace: ` + quoted + "}"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the role for the lease has no %s: %s", want, text)
 			}
@@ -66,5 +68,39 @@ func TestRolesHaveWhatTheHostNeeds(t *testing.T) {
 				t.Errorf("%s has a wildcard: %v", name, rules)
 			}
 		}
+	}
+}
+
+// TestNamesThatLookLikeNumbers: namespaces with digits only are texts in the manifests. The API server refuses numbers.
+func TestNamesThatLookLikeNumbers(t *testing.T) {
+	text := strings.Join([]string{
+		installation.Lease("123", "1e3", true), installation.Lease("123", "1e3", false),
+		installation.Manifests(identity.Token, &installation.Admission{SecretNamespace: "123", SecretName: "1e3"}),
+		installation.WatchRoles([]installation.Watch{{Namespace: "123", Plural: "pods"}}),
+	}, "\n---\n")
+	named := 0
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		var object struct {
+			Metadata struct{ Name, Namespace any }
+			Rules    []struct{ ResourceNames []any }
+		}
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatal(err)
+		}
+		if object.Metadata.Namespace == "123" {
+			named++
+		}
+		values := []any{object.Metadata.Name, object.Metadata.Namespace}
+		for _, rule := range object.Rules {
+			values = append(values, rule.ResourceNames...)
+		}
+		for _, value := range values {
+			if _, isText := value.(string); value != nil && !isText {
+				t.Errorf("%v is no text in %s", value, document)
+			}
+		}
+	}
+	if named != 10 {
+		t.Errorf("%d objects in the namespace", named)
 	}
 }

@@ -36,7 +36,7 @@ func WatchRoles(watches []Watch) string {
 	for _, namespace := range slices.Sorted(maps.Keys(places)) {
 		kind, metadata := "ClusterRole", fmt.Sprintf("{name: kopf-serve-watches, labels: {%s: \"true\"}}", watchLabel)
 		if namespace != "" {
-			kind, metadata = "Role", fmt.Sprintf("{name: kopf-serve-watches, namespace: %s, labels: {%s: \"true\"}}", namespace, watchLabel)
+			kind, metadata = "Role", fmt.Sprintf("{name: kopf-serve-watches, namespace: %q, labels: {%s: \"true\"}}", namespace, watchLabel)
 		}
 		if separate {
 			text.WriteString("---\n")

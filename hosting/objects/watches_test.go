@@ -78,9 +78,9 @@ func TestRolesOfWatches(t *testing.T) {
 	want := []string{
 		"metadata: {name: kopf-serve-watches, " + labels, "metadata: {name: kopf-serve-watches, " + labels,
 		`- {apiGroups: [""], resources: [nodes], verbs: [list, watch]}`,
-		"metadata: {name: kopf-serve-watches, namespace: ns1, " + labels, "metadata: {name: kopf-serve-watches, namespace: ns1, " + labels,
+		"metadata: {name: kopf-serve-watches, namespace: \"ns1\", " + labels, "metadata: {name: kopf-serve-watches, namespace: \"ns1\", " + labels,
 		`- {apiGroups: ["kopf.dev"], resources: [things], verbs: [list, watch]}`,
-		"metadata: {name: kopf-serve-watches, namespace: ns3, " + labels, "metadata: {name: kopf-serve-watches, namespace: ns3, " + labels,
+		"metadata: {name: kopf-serve-watches, namespace: \"ns3\", " + labels, "metadata: {name: kopf-serve-watches, namespace: \"ns3\", " + labels,
 		`- {apiGroups: ["kopf.dev"], resources: [things], verbs: [list, watch]}`,
 	}
 	if got := strings.Join(rules, "\n"); got != strings.Join(want, "\n") {
