@@ -79,6 +79,13 @@ func (r *reporter) hadWebhooks() bool {
 	return r.webhooks
 }
 
+// registers notes that the cluster may have webhooks of the operator from now on.
+func (r *reporter) registers() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.webhooks = true
+}
+
 // unregistered notes that the cluster has no webhooks of the operator any more.
 func (r *reporter) unregistered() {
 	r.mu.Lock()
@@ -98,8 +105,9 @@ func (t *tenant) needsServer(replaced error) bool {
 // permission is closed when an operator may have its admission handlers.
 type permission chan struct{}
 
-// permissionOf makes the permission of an operator, which its options give when it serves.
-func permissionOf(o *operator.Options) permission {
+// permissionOf makes the permission of an operator, which its options give when it serves. Permitted is called before: the operator may
+// write its webhooks then, whatever becomes of the attempt to run it.
+func permissionOf(o *operator.Options, permitted func()) permission {
 	given := make(permission)
 	tenancy := o.Admission.Tenancy
 	if tenancy == nil || tenancy.Permit == nil {
@@ -110,6 +118,7 @@ func permissionOf(o *operator.Options) permission {
 	tenancy.Permit = func(ctx context.Context, handlers []reviews.Handler) error {
 		err := permit(ctx, handlers)
 		if err == nil {
+			permitted()
 			give()
 		}
 		return err

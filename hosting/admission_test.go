@@ -116,6 +116,27 @@ func TestOperatorsServeWhenTheirHandlersArePermitted(t *testing.T) {
 	})
 }
 
+// TestWebhooksOfAnOperatorThatNeverServed: it writes them in the moment in which its declaration is deleted.
+func TestWebhooksOfAnOperatorThatNeverServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, g := hosted(t, operator.Options{}), &gate{}
+		x.options.Gateway = g
+		x.setUp = func(f *fake) {
+			f.webhooks = 1
+			f.starting = func() error {
+				<-f.stopped
+				return f.options.Admission.Tenancy.Permit(t.Context(), nil)
+			}
+		}
+		x.declared("a", 1, nil)
+		x.Remove(key("a"))
+		synctest.Wait()
+		if !slices.Equal(g.names(), []string{"a"}) || x.Status(key("a")) != nil {
+			t.Errorf("removed %v, reports %v", g.names(), x.said())
+		}
+	})
+}
+
 // TestWebhooksGoWithTheirOperator: when the declaration is deleted, or a version has no
 // admission handlers any more. A failure is repeated.
 func TestWebhooksGoWithTheirOperator(t *testing.T) {

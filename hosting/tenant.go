@@ -419,7 +419,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	r := &run{epoch: epochOf(d), local: d.Local, artifact: fetched.Artifact, signed: fetched.Signed, idle: make(chan struct{}), ended: make(chan struct{}), next: fetched}
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
-	given := permissionOf(&o)
+	given := permissionOf(&o, t.report.registers)
 	t.limit(&o)
 	if t.tracer != nil {
 		o.Tracer = t.tracer
