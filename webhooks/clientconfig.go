@@ -71,21 +71,16 @@ func (c ClientConfig) For(id string) ClientConfig {
 	return c
 }
 
-// at is For, in the form that API servers accept: the segments of the path of a service must be names of DNS. See idOf.
+// at is For, in the form that API servers accept: the segments of the path of a service must be names of DNS. See idOf, which would
+// decode parts of ids that begin like an encoded one.
 func (c ClientConfig) at(id string) ClientConfig {
-	config := c.For(id)
-	if c.Service == nil {
-		return config
-	}
-	path := value(c.Service.Path)
-	for part := range strings.SplitSeq(id, "/") {
-		if strings.HasPrefix(part, encoded) || len(validation.IsDNS1123Subdomain(part)) > 0 {
-			part = encoded + hex.EncodeToString([]byte(part))
+	parts := strings.Split(id, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, encoded) || c.Service != nil && len(validation.IsDNS1123Subdomain(part)) > 0 {
+			parts[i] = encoded + hex.EncodeToString([]byte(part))
 		}
-		path += "/" + part
 	}
-	config.Service.Path = &path
-	return config
+	return c.For(strings.Join(parts, "/"))
 }
 
 // encoded begins segments of paths that stand for other texts, in hexadecimal.

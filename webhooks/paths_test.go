@@ -76,4 +76,7 @@ func TestPathsOfServices(t *testing.T) {
 	if url := (ClientConfig{URL: &target}).at("check_size").URL; *url != "https://x/check_size" {
 		t.Errorf("the URL is %s", *url)
 	}
+	if url := (ClientConfig{URL: &target}).at("hex-cafe").URL; *url != "https://x/hex-6865782d63616665" || idOf(strings.TrimPrefix(*url, target)) != "hex-cafe" {
+		t.Errorf("the URL is %s, and asks for %q", *url, idOf(strings.TrimPrefix(*url, target)))
+	}
 }
