@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -54,7 +55,8 @@ type LocalServer struct {
 	ExtraSANs []string // additional names for the generated certificate
 
 	// Verify is the mode of verification of client certificates. The other fields name the
-	// authorities of clients: files, directories, or PEM.
+	// authorities of clients: files, directories, or PEM. The server reads the files again when they
+	// change.
 	Verify                     VerifyMode
 	VerifyCAFile, VerifyCAPath string
 	VerifyCAData               []byte
@@ -241,6 +243,28 @@ func (s *LocalServer) clientRoots() (*x509.CertPool, error) {
 		}
 	}
 	return roots, nil
+}
+
+// watchClients reads the authorities of clients again, until the context ends, and passes on the configuration with others than before.
+// What cannot be read changes nothing.
+func (s *LocalServer) watchClients(ctx context.Context, first *tls.Config, adopt func(*tls.Config)) {
+	present := first.ClientCAs
+	repeatedly(ctx, cmp.Or(s.FileCheckInterval, defaultCheckInterval), func() {
+		roots, err := s.clientRoots()
+		if err == nil && roots == nil {
+			err = errors.New("there are none any more")
+		}
+		switch {
+		case err != nil:
+			s.env.Log.Error().Msg(fmt.Sprintf("The authorities of clients of the webhook server cannot be renewed: %v", err))
+		case !roots.Equal(present):
+			present = roots
+			next := first.Clone()
+			next.ClientCAs = roots
+			adopt(next)
+			s.env.Log.Info().Msg("The authorities of clients of the webhook server are renewed.")
+		}
+	})
 }
 
 func encodeBundle(bundle []byte) string { return base64.StdEncoding.EncodeToString(bundle) }

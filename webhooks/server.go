@@ -93,6 +93,11 @@ func (s *LocalServer) serve(
 	if config != nil && !s.hasOwnTLS() {
 		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }
 	}
+	var clients atomic.Pointer[tls.Config] // with the newest authorities of clients; nil: with the first ones
+	follows := config != nil && config.GetConfigForClient == nil && (s.VerifyCAFile != "" || s.VerifyCAPath != "")
+	if follows {
+		config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return clients.Load(), nil }
+	}
 	bounded, err := s.bounded(listener, config)
 	if err != nil {
 		return errors.Join(fmt.Errorf("the webhook server: %w", err), listener.Close())
@@ -117,6 +122,9 @@ func (s *LocalServer) serve(
 	watcher.Go(func() { // Waited for below.
 		source.watch(watching, s.env.Log, update)
 	})
+	if follows {
+		watcher.Go(func() { s.watchClients(watching, config, clients.Store) }) // Waited for below.
+	}
 	defer watcher.Wait()
 	defer stop()
 	return serveUntil(ctx, server, bounded)

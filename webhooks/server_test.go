@@ -385,6 +385,45 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
+// TestAuthoritiesOfClientsAreReadAgain: those of API servers change one day. What cannot be read changes nothing.
+func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
+	first, second := pair(t, "first", nil), pair(t, "second", nil)
+	old, fresh := pair(t, "old", first), pair(t, "fresh", second)
+	file := filepath.Join(t.TempDir(), "roots.pem")
+	put := func(text []byte) {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: first.Certificate[0]}))
+	s := serve(t, &webhooks.LocalServer{Addr: "127.0.0.1", VerifyCAFile: file, Verify: webhooks.VerifyRequired, FileCheckInterval: 20 * time.Millisecond}, nil)
+	config := s.config(t)
+	accepts := func(own *tls.Certificate) bool {
+		rsp, err := client(t, config, *own).Get(*config.URL)
+		if err == nil {
+			rsp.Body.Close()
+		}
+		return err == nil
+	}
+	if !accepts(old) || accepts(fresh) {
+		t.Fatal("the first authority does not decide")
+	}
+	put([]byte("half"))
+	time.Sleep(100 * time.Millisecond)
+	if !accepts(old) || accepts(fresh) {
+		t.Error("half a file decides")
+	}
+	put(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: second.Certificate[0]}))
+	for deadline := time.Now().Add(time.Minute); !accepts(fresh); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the second authority is not read")
+		}
+	}
+	if accepts(old) {
+		t.Error("the first authority is still there")
+	}
+}
+
 // TestLateAnswersOverTLS are whole before the handler ends, however long that takes.
 // The server speaks HTTP/1.1, also to clients that could speak HTTP/2.
 func TestLateAnswersOverTLS(t *testing.T) {
