@@ -15,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/signatures"
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/slots"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -34,11 +35,12 @@ type fetcher struct {
 	verify     *verificationOptions
 	registries []string // that declarations may name in addition to public ones; names with ports
 	memory     *fetchMemory
+	turns      *slots.Pool // of verifications of certificates, of which one runs at a time; the owners are namespaces
 }
 
 // newFetcher creates the fetcher of a host.
 func newFetcher(o registryOptions, verify *verificationOptions, registries []string) *fetcher {
-	return &fetcher{registryOptions: o, verify: verify, registries: registries, memory: newFetchMemory(hostedMemory)}
+	return &fetcher{registryOptions: o, verify: verify, registries: registries, memory: newFetchMemory(hostedMemory), turns: slots.New(1)}
 }
 
 func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []map[string][]byte) (*hosting.Fetched, error) {
@@ -190,7 +192,7 @@ func (f *fetcher) guard(finder *modules.Finder, d *hosting.Declaration) (signed 
 	}
 	finder.Verify = func(ctx context.Context, r oci.Reference) error {
 		for _, config := range demands {
-			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Certificates: newCertificateVerifier(f.verify.trust)}
+			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Certificates: inTurn{newCertificateVerifier(f.verify.trust), f.turns, d.Account().Namespace}}
 			if _, err := v.Verify(ctx, r); err != nil {
 				return err
 			}
@@ -198,6 +200,25 @@ func (f *fetcher) guard(finder *modules.Finder, d *hosting.Declaration) (signed 
 		return nil
 	}
 	return true, nil
+}
+
+// inTurn verifies certificates when it is the turn of the owner: otherwise the artifacts of one tenant, whose registry chooses how many
+// signatures they have and how long these take, would be verified before those of others.
+type inTurn struct {
+	signatures.CertificateVerifier
+
+	turns *slots.Pool
+	owner string
+}
+
+// VerifyCertificates implements signatures.CertificateVerifier.
+func (v inTurn) VerifyCertificates(ctx context.Context, digest string, found []signatures.Signature) ([]signatures.Finding, error) {
+	turn, err := v.turns.Take(ctx, v.owner, 1)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for the verification of other artifacts: %w", err)
+	}
+	defer v.turns.Give(v.owner, turn)
+	return v.CertificateVerifier.VerifyCertificates(ctx, digest, found)
 }
 
 // classified adds the condition to an error of a registry.

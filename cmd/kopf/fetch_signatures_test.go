@@ -6,17 +6,21 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/slots"
 )
 
 // TestSignaturesShareMemory: authors choose how many declarations demand signatures, and their registries how large the
@@ -67,4 +71,37 @@ func TestSignaturesShareMemory(t *testing.T) {
 	}
 	cancel()
 	all.Wait()
+}
+
+// certificates is a verifier of certificates that does something else.
+type certificates func()
+
+func (c certificates) VerifyCertificates(context.Context, string, []signatures.Signature) ([]signatures.Finding, error) {
+	c()
+	return nil, nil
+}
+
+// TestVerificationsOfCertificatesTakeTurns: a namespace waits for one of each other one, and not for all of them.
+func TestVerificationsOfCertificatesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := slots.New(1)
+		var all sync.WaitGroup
+		var ended []string // one verification runs at a time
+		for _, owner := range []string{"many", "many", "many", "many", "one"} {
+			all.Go(func() {
+				verifier := certificates(func() {
+					time.Sleep(time.Second)
+					ended = append(ended, owner)
+				})
+				if _, err := (inTurn{verifier, turns, owner}).VerifyCertificates(t.Context(), "", nil); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait() // they come in this order
+		}
+		all.Wait()
+		if want := []string{"many", "one", "many", "many", "many"}; !slices.Equal(ended, want) {
+			t.Errorf("verified for %q", ended)
+		}
+	})
 }
