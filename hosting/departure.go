@@ -95,6 +95,9 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 		return nil // the operator has never served
 	}
 	o, err := t.host.optionsOf(d)
+	if err != nil { // such as limits above those that the host has now: what it has to remove is known all the same
+		o, err = t.host.placed(d)
+	}
 	if err != nil {
 		p.log.Warn().Err(err).Msg("The declaration is invalid. The operator is removed, and its finalizers stay.")
 		return nil

@@ -234,6 +234,23 @@ func TestAReleaseThatFailsIsRepeated(t *testing.T) {
 	})
 }
 
+// TestAReleaseNeedsNoLimits: a host that refuses the declaration now, such as one with lower limits than before, removes the finalizers
+// all the same.
+func TestAReleaseNeedsNoLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, c := leaving(t)
+		d := Declaration{Key: key("a"), UID: "u", Generation: 2, Leaving: true, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}}
+		d.Spec.Limits, d.Spec.OnRemoval = map[string]string{"Unknown": "1"}, &api.OnRemoval{Finalizers: api.Release}
+		d.Reported = &api.Status{Resources: []string{"things"}, Finalizer: "mine"}
+		x.Declare(d)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if o := c.now().asked; c.now().released != 1 || o.Finalizer != "mine" || !slices.Equal(o.Namespaces, []string{"ns"}) || x.last() != "a: gone" {
+			t.Errorf("%+v, reports %v", c.now(), x.said())
+		}
+	})
+}
+
 // TestADepartureEnds: when the object vanishes or is declared again meanwhile, and when the
 // host ends.
 func TestADepartureEnds(t *testing.T) {

@@ -124,6 +124,22 @@ func secretRefusal(path string, err error) error {
 //
 // Errors name the field.
 func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
+	o, err := h.placed(d)
+	if err != nil {
+		return o, err
+	}
+	o.Login = h.options.Identities.Login(d.Account())
+	o.CheckGrant = checkHost
+	o.Admission = h.admission(d, o.Namespaces, o.Territory)
+	o.Host.Config, o.Host.Secrets = nil, nil
+	err = h.allow(&o, d)
+	return o, err
+}
+
+// placed makes options that have nothing of the spec but where the operator serves.
+//
+// Errors name the field.
+func (h *Host) placed(d *Declaration) (operator.Options, error) {
 	o := h.options.Base
 	o.Name, o.NoLogins, o.GrantWanted = d.Key.String(), true, false
 	o.Namespaces = []string{d.Key.Namespace}
@@ -133,14 +149,8 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 			o.Namespaces = slices.Clone(d.Spec.Scope.Namespaces)
 		}
 	}
-	if err := h.place(d, &o); err != nil {
-		return o, err
-	}
-	o.Login = h.options.Identities.Login(d.Account())
-	o.CheckGrant = checkHost
-	o.Admission = h.admission(d, o.Namespaces, o.Territory)
-	o.Host.Config, o.Host.Secrets = nil, nil
-	return o, h.allow(&o, d)
+	err := h.place(d, &o)
+	return o, err
 }
 
 // allow takes over the limits, the settings and the grants of a declaration.
