@@ -110,6 +110,7 @@ type instance interface {
 type Host struct {
 	options Options
 	loading *slots.Pool // of the operators that are loaded at the same time; the owners are namespaces
+	reading *slots.Pool // of the declarations that read secrets at the same time; the owners are namespaces
 
 	dismissals dismissals
 
@@ -142,7 +143,7 @@ func New(o Options) *Host {
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{
-		options: o, loading: slots.New(2 * processors.Number()), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{},
+		options: o, loading: slots.New(2 * processors.Number()), reading: slots.New(readers), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{},
 		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},
 	}
 }

@@ -31,11 +31,7 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 			return o, nil, &Refusal{Condition: api.Ready, Reason: "NamespacesUnknown", Err: fmt.Errorf("spec.scope: the host cannot list the namespaces: %w", err)}
 		}
 	}
-	identities := t.host.options.Identities
-	if err := readSecrets(ctx, identities, d, &o); err != nil {
-		return o, nil, err
-	}
-	secrets, err := readPullSecrets(ctx, identities, d)
+	secrets, err := t.host.secrets(ctx, d, &o)
 	if err != nil {
 		return o, nil, err
 	}
@@ -44,6 +40,27 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 		err = &Refusal{Condition: api.Resolved, Reason: "FetchFailed", Err: err}
 	}
 	return o, fetched, err
+}
+
+// readers is how many declarations read their secrets at the same time. Each may name a hundred, and the host requests a token for
+// each: the authors of many declarations could else use up what the API server lets the host ask.
+const readers = 8
+
+// secrets adds configuration from secrets, and returns the credentials for the registry. The namespaces take turns.
+func (h *Host) secrets(ctx context.Context, d *Declaration, o *operator.Options) (pull []map[string][]byte, err error) {
+	if len(d.Spec.PullSecrets) == 0 && (d.Spec.Grants == nil || len(d.Spec.Grants.Secrets) == 0) {
+		return nil, nil
+	}
+	owner := d.Account().Namespace
+	turn, err := h.reading.Take(ctx, owner, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer h.reading.Give(owner, turn)
+	if err := readSecrets(ctx, h.options.Identities, d, o); err != nil {
+		return nil, err
+	}
+	return readPullSecrets(ctx, h.options.Identities, d)
 }
 
 // CredentialsKey is the key of the credentials for registries in a secret of the type kubernetes.io/dockerconfigjson.
