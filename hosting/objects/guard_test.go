@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
@@ -135,6 +136,17 @@ func TestADeclarationIsRemovedOnce(t *testing.T) {
 			t.Errorf("calls %q", x.calls)
 		}
 	})
+}
+
+// TestANamespaceIsFollowedOnce: also if it is named twice. Otherwise, its declarations would be removed twice.
+func TestANamespaceIsFollowedOnce(t *testing.T) {
+	s, err := New(Options{Config: &rest.Config{Host: "localhost"}, Namespaces: []string{"b", "a", "b"}, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []place{{api.Namespaced, "a"}, {api.Namespaced, "b"}}; !slices.Equal(s.places, want) {
+		t.Errorf("places %v", s.places)
+	}
 }
 
 // TestAHostThatWasAwayObeysADeletion: it finds an object that is being deleted.

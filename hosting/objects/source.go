@@ -70,7 +70,7 @@ func New(o Options) (*Source, error) {
 	places := []place{{api.Namespaced, ""}, {api.Cluster, ""}}
 	if len(o.Namespaces) > 0 {
 		places = nil
-		for _, namespace := range o.Namespaces {
+		for _, namespace := range slices.Compact(slices.Sorted(slices.Values(o.Namespaces))) { // each is followed once
 			places = append(places, place{api.Namespaced, namespace})
 		}
 	}
