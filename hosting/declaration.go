@@ -33,7 +33,8 @@ type Declaration struct {
 	Spec       api.Spec
 
 	// Problem is why the declaration is invalid, such as an unknown field. The spec is not
-	// used then, and an operator that runs continues.
+	// used then, and an operator that runs continues. If the declaration is Leaving, the spec says
+	// what is removed, and no operator is started for it.
 	Problem error
 
 	// Local means that the declaration is a file of this machine, whose author may read other

@@ -54,7 +54,7 @@ type departure struct {
 // continues.
 func (t *tenant) leave(ctx, step context.Context, d Declaration) {
 	if d.Problem != nil && t.run != nil {
-		d.Spec = t.run.epoch.spec
+		d.Spec, d.Problem = t.run.epoch.spec, nil
 	}
 	if p := newDeparture(t, &d); p != nil {
 		p.attend(ctx, step)
@@ -82,7 +82,7 @@ func (t *tenant) leave(ctx, step context.Context, d Declaration) {
 // newDeparture makes the departure of a tenant; nil if there is nothing to remove.
 func newDeparture(t *tenant, d *Declaration) *departure {
 	mode, limit := d.Spec.Removal()
-	if mode == api.Keep {
+	if mode != api.Release && mode != api.ReleaseAfter {
 		return nil
 	}
 	p := &departure{t: t, d: d, log: t.log.With().Str("logger", "kopf.hosting").Logger()}
@@ -109,7 +109,7 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 		p.selection = selection
 	}
 	message := fmt.Sprintf("the declaration is being deleted; the finalizers %s of the operator are removed", p.options.Finalizer)
-	if limit > 0 && !d.Spec.Suspend {
+	if limit > 0 && p.mayRun() {
 		message = fmt.Sprintf("the declaration is being deleted; the finalizers %s of the operator are removed when no object waits for its deletion handlers, or after %v", p.options.Finalizer, limit)
 	}
 	p.began = t.report.releasing(d, message)
@@ -139,12 +139,15 @@ func (p *departure) locate() {
 	p.options.Resources = slices.Compact(p.options.Resources)
 }
 
+// mayRun reports whether the operator may run for its deletion handlers.
+func (p *departure) mayRun() bool { return !p.d.Spec.Suspend && p.d.Problem == nil }
+
 // attend lets the operator run its deletion handlers, until no object waits for them or
-// their time is over. An operator that does not run is started, unless it is suspended.
+// their time is over. An operator that does not run is started, unless it is suspended or its declaration is invalid.
 func (p *departure) attend(ctx, step context.Context) {
 	limited, cancel := context.WithDeadline(step, p.until)
 	defer cancel()
-	for pauses := (backoffs.Doubling{First: firstCount, Most: lastCount}); limited.Err() == nil && !p.d.Spec.Suspend && !p.t.host.dismissals.has(p.d.UID); {
+	for pauses := (backoffs.Doubling{First: firstCount, Most: lastCount}); limited.Err() == nil && p.mayRun() && !p.t.host.dismissals.has(p.d.UID); {
 		waiting, err := p.count(limited)
 		if err == nil && waiting == 0 {
 			return

@@ -251,6 +251,24 @@ func TestAReleaseNeedsNoLimits(t *testing.T) {
 	})
 }
 
+// TestInvalidDeclarationsAreReleased: after an upgrade, a host may refuse what an earlier one has served. It starts no operator of an
+// invalid declaration for deletion handlers: what it refuses may be that nothing is verified.
+func TestInvalidDeclarationsAreReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, c := leaving(t)
+		c.deleting = []int{1}
+		d := Declaration{Key: key("a"), UID: "u", Generation: 2, Leaving: true, Problem: errors.New("spec.verification"), Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}}
+		d.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.ReleaseAfter}
+		d.Reported = &api.Status{Resources: []string{"things"}, Finalizer: "mine"}
+		x.Declare(d)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if c.now().released != 1 || c.now().asked.Finalizer != "mine" || len(x.all()) != 0 || x.last() != "a: gone" {
+			t.Errorf("%+v, %d operators, reports %v", c.now(), len(x.all()), x.said())
+		}
+	})
+}
+
 // TestADepartureEnds: when the object vanishes or is declared again meanwhile, and when the
 // host ends.
 func TestADepartureEnds(t *testing.T) {

@@ -138,6 +138,25 @@ func TestADeclarationIsRemovedOnce(t *testing.T) {
 	})
 }
 
+// TestInvalidDeclarationsSayWhatIsRemoved: the host may have served them before it was upgraded.
+func TestInvalidDeclarationsSayWhatIsRemoved(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		to, s := &last{}, &Source{written: newWriter(nil, zerolog.Nop()), guard: newGuard(nil, zerolog.Nop())}
+		object := declared("a", nil)
+		object.SetUID("u")
+		object.SetFinalizers([]string{Finalizer})
+		object.Object["spec"].(map[string]any)["verification"] = map[string]any{}
+		object.Object["spec"].(map[string]any)["onRemoval"] = map[string]any{"finalizers": "Release"}
+		if deleted {
+			object.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+		}
+		s.changed(to, map[hosting.Key]bool{}, api.Namespaced, object)
+		if to.Problem == nil || to.Leaving != deleted || (to.Spec.OnRemoval != nil) != deleted {
+			t.Errorf("deleted %t: %+v", deleted, to.Declaration)
+		}
+	}
+}
+
 // TestANamespaceIsFollowedOnce: also if it is named twice. Otherwise, its declarations would be removed twice.
 func TestANamespaceIsFollowedOnce(t *testing.T) {
 	s, err := New(Options{Config: &rest.Config{Host: "localhost"}, Namespaces: []string{"b", "a", "b"}, Log: zerolog.Nop()})

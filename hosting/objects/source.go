@@ -246,8 +246,8 @@ func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.K
 	if decoded != nil {
 		d.Spec, d.Reported = decoded.Spec, decoded.Status
 	}
-	if err != nil {
-		d.Problem, d.Spec = err, api.Spec{}
+	if d.Problem = err; err != nil && !leaving { // what has to be removed is known all the same
+		d.Spec = api.Spec{}
 	}
 	if !leaving {
 		s.guard.observed(key, d.UID, guarded, err == nil && mustLeave(&d.Spec) || err != nil && guarded || d.Reported != nil && d.Reported.Webhooks > 0)
