@@ -35,7 +35,7 @@ var _ webhooks.Cluster = (*cluster)(nil)
 
 func newCluster(config *rest.Config, log zerolog.Logger) *cluster {
 	options := clients.Options{RequestTimeout: requestTimeout, ConnectTimeout: requestTimeout, FinalRefusals: true}
-	vault := credentials.Of(credentials.Info{Config: config})
+	vault := credentials.Lasting(credentials.Info{Config: config})
 	return &cluster{clients.New(vault, func() clients.Options { return options }, func(message string) { log.Debug().Msg(message) })}
 }
 

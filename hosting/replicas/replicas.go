@@ -100,7 +100,7 @@ func New(ctx context.Context, o Options) (*Replica, error) {
 	r.led, r.lead = context.WithCancel(context.WithoutCancel(ctx))
 	r.lost, r.lose = context.WithCancel(context.WithoutCancel(ctx))
 	options := clients.Options{RequestTimeout: terms.Renewal, ConnectTimeout: terms.Renewal, FinalRefusals: true}
-	vault := credentials.Of(credentials.Info{Config: o.Config})
+	vault := credentials.Lasting(credentials.Info{Config: o.Config})
 	r.client = clients.New(vault, func() clients.Options { return options }, func(string) {}) // renewals wait for no other request
 	if err := r.join(o.Shared); err != nil {
 		return nil, fmt.Errorf("%w: the lease: %w", operator.ErrReplicas, err)

@@ -205,14 +205,18 @@ func (c *Client) do(ctx context.Context, d draft, by via) (*http.Response, *cred
 		}
 		conn, err := c.connection(item)
 		if err != nil {
-			c.vault.Invalidate(item, fmt.Errorf("%s: %w", item.Config.Host, err))
+			if err = fmt.Errorf("%s: %w", item.Config.Host, err); !c.vault.Invalidate(item, err) {
+				return nil, nil, err
+			}
 			continue
 		}
 		rsp, refusal, err := c.authenticated(ctx, d, item, conn, by)
 		if refusal == nil {
 			return rsp, item, err
 		}
-		c.vault.Invalidate(item, fmt.Errorf("%w, says %s", refusal, item.Config.Host))
+		if refusal = fmt.Errorf("%w, says %s", refusal, item.Config.Host); !c.vault.Invalidate(item, refusal) {
+			return nil, nil, refusal
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,6 +158,30 @@ func TestTokensOfFilesAreReadAgain(t *testing.T) {
 		if _, err := client.Get(t.Context(), "/x", nil); err != nil {
 			t.Errorf("token %s: %v", next, err)
 		}
+	}
+}
+
+// TestLastingCredentialsAreUsedAgain: an API server that does not reach its etcd refuses everybody for a moment.
+func TestLastingCredentialsAreUsedAgain(t *testing.T) {
+	var refuses atomic.Bool
+	refuses.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refuses.Load() {
+			status(http.StatusUnauthorized)(w)
+			return
+		}
+		ok(w)
+	}))
+	defer server.Close()
+	vault := credentials.Lasting(credentials.Info{Config: &rest.Config{Host: server.URL}})
+	client := clients.New(vault, func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
+	_, err := client.Get(t.Context(), "/x", nil)
+	if code, _ := clients.Code(err); code != http.StatusUnauthorized {
+		t.Errorf("error %v", err)
+	}
+	refuses.Store(false)
+	if _, err := client.Get(t.Context(), "/x", nil); err != nil {
+		t.Errorf("after that: %v", err)
 	}
 }
 

@@ -33,14 +33,15 @@ type Login func(ctx context.Context, again bool) (map[string]Info, error)
 //
 // # Guarantees
 //
-//   - Refused credentials are never returned again.
+//   - Refused credentials are never returned again, except those of Lasting.
 //   - All callers that find no credentials wait for one common login.
 //   - While credentials are left, no goroutine belongs to the vault.
 //
 // Kopf: kopf._cogs.structs.credentials.Vault (v1.45).
 type Vault struct {
-	login  Login // nil: no login is possible
-	logins serving
+	login   Login // nil: no login is possible
+	lasting bool  // refusals change nothing
+	logins  serving
 
 	mu      sync.Mutex // guards the fields below
 	items   []*Item
@@ -58,6 +59,12 @@ func New(login Login) *Vault {
 // Of makes a vault with credentials that cannot be replaced.
 func Of(info Info) *Vault {
 	return &Vault{items: []*Item{newItem(info)}}
+}
+
+// Lasting makes a vault with credentials that stay when the cluster refuses them: those of a process that outlives such a moment. An API
+// server may refuse everybody while it does not reach its etcd, and a token in a file is replaced.
+func Lasting(info Info) *Vault {
+	return &Vault{items: []*Item{newItem(info)}, lasting: true}
 }
 
 // Take returns any of the credentials with the highest priority. If the vault is empty, it
@@ -115,12 +122,16 @@ func (v *Vault) best() []*Item {
 }
 
 // Invalidate marks credentials as refused by the cluster, with the reason. A second call
-// for the same credentials does nothing.
-func (v *Vault) Invalidate(refused *Item, cause error) {
+// for the same credentials does nothing. It returns whether to ask for others: those of Lasting
+// have none, so that the refusal is the result of the request.
+func (v *Vault) Invalidate(refused *Item, cause error) (others bool) {
+	if v.lasting {
+		return false
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !slices.Contains(v.items, refused) {
-		return // another caller has invalidated them
+		return true // another caller has invalidated them
 	}
 	v.cause = cause
 	if len(v.refused) == refusedLimit {
@@ -128,6 +139,7 @@ func (v *Vault) Invalidate(refused *Item, cause error) {
 	}
 	v.refused = append(v.refused, refused.fingerprint)
 	v.drop(func(item *Item) bool { return item == refused })
+	return true
 }
 
 // drop removes obsolete credentials. When none are left, callers of Take wait for a login.

@@ -188,6 +188,22 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	})
 }
 
+func TestLastingCredentialsStay(t *testing.T) {
+	v := Lasting(token("a"))
+	first := take(t, v)
+	if v.Invalidate(first, errors.New("401")) {
+		t.Error("there are others")
+	}
+	select {
+	case <-first.Gone():
+		t.Error("they are gone")
+	default:
+	}
+	if take(t, v) != first {
+		t.Error("there are others")
+	}
+}
+
 func TestFixedCredentialsHaveNoSuccessors(t *testing.T) {
 	v := Of(token("a"))
 	cause := errors.New("401")
