@@ -64,3 +64,28 @@ func TestHandlersDoNotWaitForListingsThatWereCutOff(t *testing.T) {
 		})
 	}
 }
+
+// TestHandlersDoNotWaitForReloadsThatWereCutOff: the same for the listings after a reload.
+func TestHandlersDoNotWaitForReloadsThatWereCutOff(t *testing.T) {
+	for name, ends := range map[string]bool{"the namespace is gone": false, "the operator ends": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, ending := newPart(t, abi.KindIndex), make(chan struct{})
+				reading, cancel := context.WithCancel(t.Context())
+				p.reading, p.host.Pauses, p.host.Ending, p.stream = reading, pauses.New(), ending, &watching.Stream{}
+				p.host.Pauses.Set(pauses.Reason{}, true)
+				e := p.host.Generations.Present()
+				e.Await(p.Dimension)
+				p.Again(t.Context(), e.GateOf(p.Dimension))
+				if ends {
+					close(ending)
+				}
+				cancel()
+				synctest.Wait()
+				if e.Indexed.IsOpen() == ends {
+					t.Errorf("handlers wait: %t", !e.Indexed.IsOpen())
+				}
+			})
+		})
+	}
+}

@@ -408,7 +408,7 @@ func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 		defer end()
 		defer cancel()
 		sink := &againSink{s.sink(gate), s.host}
-		defer sink.Listed()                                      // in any case, so that no waiter blocks for ever
+		defer s.relieve(sink.queueSink)                          // if it ends early
 		if s.host.standsBy() || s.host.Pauses.Wait(ctx) == nil { // a replica that stands by pauses until it leads
 			_ = s.stream.Again(ctx, sink) // it ends early with the context only
 		}
