@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/files"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // The folders of files in a module, as engines/python/lib/kopf/_files.py reads them.
@@ -155,7 +156,7 @@ func tooLarge(size, limit int) error {
 
 func (p *Packer) note(text string) {
 	if p.Note != nil {
-		p.Note(text)
+		p.Note(legible.Line(text)) // it has names of files in packages
 	}
 }
 

@@ -191,6 +191,17 @@ func TestWheelsAreRefused(t *testing.T) {
 	}
 }
 
+// TestNotesAreLegible: they name files of packages, which others have made, and go to a terminal.
+func TestNotesAreLegible(t *testing.T) {
+	folder := tree(t, map[string]string{"yaml/__init__.py": "", "yaml/x\u009b2J.so": "", "PyYAML-6.0.dist-info/RECORD": "yaml/x\u009b2J.so,,\n"})
+	var notes []string
+	p := &Packer{From: folder, CacheDir: host.CacheOff, Note: func(text string) { notes = append(notes, text) }}
+	_, _ = p.Files(t.Context(), nil) // there is no engine
+	if text := strings.Join(notes, "; "); !strings.Contains(text, `its pure part is packed, without yaml/x\u009b2J.so`) {
+		t.Errorf("the notes are %q", notes)
+	}
+}
+
 // TestLongDescriptionsCount: a wheel of a few megabytes can have the same long text in thousands of files, and reading them takes days.
 func TestLongDescriptionsCount(t *testing.T) {
 	c := newCollection(1000)
