@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
@@ -152,8 +153,14 @@ func (l Logger) Apart() Logger {
 	return l
 }
 
+// maxQuoted bounds a name in messages, in bytes. The id of a sub-handler has those of all its parents, and the host writes some
+// lines about each of thousands of sub-handlers.
+const maxQuoted = 512
+
 // Quote quotes a name as Kopf's messages do.
-func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `\'`) + "'" }
+func Quote(text string) string {
+	return "'" + strings.ReplaceAll(legible.Clip(text, maxQuoted), "'", `\'`) + "'"
+}
 
 // Scope returns the namespace of a stream as Kopf's messages show it.
 func Scope(namespace string) string {

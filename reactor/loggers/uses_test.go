@@ -2,6 +2,7 @@ package loggers
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -35,6 +36,19 @@ func TestUsedMessages(t *testing.T) {
 					t.Errorf("%s at %d, shown from %v: posted: %d, want %t", name, level, shown, poster, wanted)
 				}
 			}
+		}
+	}
+}
+
+// TestQuotedNamesAreBounded: nested sub-handlers have ids of 50 KB, and a call can have thousands of them.
+func TestQuotedNamesAreBounded(t *testing.T) {
+	for text, want := range map[string]string{
+		"it's/a":                 `'it\'s/a'`,
+		strings.Repeat("x", 512): "'" + strings.Repeat("x", 512) + "'",
+		strings.Repeat("x", 600): "'" + strings.Repeat("x", 512) + "… (88 bytes more)'",
+	} {
+		if got := Quote(text); got != want {
+			t.Errorf("%.20s: %s", text, got)
 		}
 	}
 }
