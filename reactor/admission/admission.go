@@ -268,7 +268,7 @@ func patchOf(ctx context.Context, c *handling.Cause) ([]patches.Operation, error
 	}
 	var body, wanted dicts.Object
 	var err error
-	c.Work(ctx, len(c.Raw), func() {
+	c.Work(ctx, len(c.Raw)+c.Patch.Returned(), func() {
 		if body, err = dicts.DecodeObject(c.Raw); err == nil {
 			wanted, err = patches.Apply(body, c.Patch.Merge.Object())
 		}
@@ -280,6 +280,6 @@ func patchOf(ctx context.Context, c *handling.Cause) ([]patches.Operation, error
 		return nil, fmt.Errorf("the patch of the handlers: %w", err)
 	}
 	var operations []patches.Operation
-	c.Work(ctx, len(c.Raw), func() { operations = patches.Diff(body, wanted) })
+	c.Work(ctx, len(c.Raw)+c.Patch.Returned(), func() { operations = patches.Diff(body, wanted) })
 	return operations, nil
 }

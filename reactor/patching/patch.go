@@ -52,6 +52,9 @@ func (p *Patch) charge(lease **accounts.Lease, account *accounts.Account, kind a
 	return (*lease).Grow(bytes)
 }
 
+// Returned is the memory of what handlers have returned so far, in bytes.
+func (p *Patch) Returned() int { return p.returned.Size() }
+
 // Transformation edits bodies. It can run again with a newer body until it is released.
 type Transformation struct {
 	// Edit gets a copy of the body, and returns the result. Before it decodes a result of a guest, it calls charge with the

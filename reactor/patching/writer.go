@@ -47,9 +47,6 @@ type Target struct {
 	Work     Work // of decoding, encoding and comparing bodies; nil: it counts nowhere
 }
 
-// compute runs a function that only computes, for the text of the body.
-func (t *Target) compute(ctx context.Context, do func()) { t.Work.do(ctx, len(t.Raw), do) }
-
 // Written is the result of a patch.
 type Written struct {
 	Version   string           // the version to wait for; empty: none
@@ -103,7 +100,7 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	}
 	memory := answers.Get().(*[]byte)
 	defer answers.Put(memory)
-	one := &writing{client: w.Client, guard: w.Guard, Target: t, merged: p.Merge.Object(), charged: p.returned.Size(), hooks: hooks, memory: *memory}
+	one := &writing{client: w.Client, guard: w.Guard, Target: t, merged: p.Merge.Object(), charged: p.Returned(), hooks: hooks, memory: *memory}
 	remaining, err := one.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound || errors.Is(err, errAnother) {
 		t.Log.Debug("Patching was skipped: the object does not exist anymore.")
@@ -119,7 +116,7 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	if one.result == nil {
 		return done, nil // confirmed
 	}
-	t.compute(ctx, func() {
+	one.compute(ctx, func() {
 		if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
 			t.Log.Warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost[:min(len(lost), mostLost)].JSON())))
 			done.Dropped = true
@@ -155,6 +152,9 @@ type writing struct {
 	memory  []byte // for the first response
 }
 
+// compute runs a function that only computes, for the text of the body and what handlers have returned: that may be far larger.
+func (w *writing) compute(ctx context.Context, do func()) { w.Work.do(ctx, len(w.Raw)+w.charged, do) }
+
 // write returns the transformations that lost against newer changes.
 func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error) {
 	merge, status := w.split(w.merged)
@@ -175,6 +175,7 @@ func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error)
 	if err != nil {
 		return nil, err
 	}
+	w.charged = p.Returned() // with the results of the functions
 	var operations []patches.Operation
 	w.compute(ctx, func() { operations = patches.Diff(fresh, wanted) })
 	bodyOps, statusOps := operations, []patches.Operation(nil)

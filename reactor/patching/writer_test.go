@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
@@ -77,6 +78,47 @@ type unchanging struct{ guests.Task }
 func (unchanging) Transform(_ context.Context, body []byte) ([]byte, error) { return body, nil }
 
 func (unchanging) Release(context.Context) {}
+
+// growing is a task whose function adds a text of 10 KB.
+type growing struct{ unchanging }
+
+func (growing) Transform(context.Context, []byte) ([]byte, error) {
+	return []byte(`{"metadata":{"name":"x","resourceVersion":"1"},"data":{"text":"` + strings.Repeat("x", 10_000) + `"}}`), nil
+}
+
+// TestComparingLargeResultsCounts: what the functions return may be megabytes for a small object.
+func TestComparingLargeResultsCounts(t *testing.T) {
+	const body, large = `{"metadata":{"name":"x","resourceVersion":"1"}}`, 10_000
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(body))
+	}))
+	defer server.Close()
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
+	object, err := dicts.DecodeObject([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, counted := zerolog.Nop(), 0
+	target := patching.Target{
+		Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Raw: []byte(body), Body: object, Log: loggers.Logger{Logger: &log},
+		Work: func(_ context.Context, size int, do func()) {
+			if size >= large {
+				counted++
+			}
+			do()
+		},
+	}
+	p := patching.New(nil)
+	p.Add(patching.ByTask(growing{}, accounts.New(accounts.Limits{}), target.Work))
+	defer p.Release(t.Context(), 0)
+	if _, err := (&patching.Writer{Client: client}).Write(t.Context(), target, p, clients.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	if counted != 5 { // to copy the body, to encode it for the function, to decode the result, to compare it, and to encode the patch
+		t.Errorf("%d pieces of work count, want 5", counted)
+	}
+}
 
 // TestManyInconsistencies: a patch of which the server drops everything has a short warning, and comparing counts.
 func TestManyInconsistencies(t *testing.T) {
