@@ -18,10 +18,11 @@ const pollEvery = 100 * time.Millisecond
 // Wait implements extism.Caller.
 func (w waiter) Wait(d time.Duration, done func() bool) {
 	defer w.newStep()
-	for !done() && d > 0 && w.ctx.Err() == nil {
+	early := false // the task was cancelled, so it waits no more
+	for !done() && d > 0 && !early && w.ctx.Err() == nil {
 		tick := min(d, pollEvery)
 		d -= tick
-		w.pause(tick)
+		_, early = w.pause(tick)
 		w.check()
 	}
 }

@@ -68,3 +68,18 @@ func TestWaitingForAnInstanceIsAWait(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWaitsOfCancelledPluginsEnd: a wait of an hour does not tick through the hour without waiting.
+func TestWaitsOfCancelledPluginsEnd(t *testing.T) {
+	woken := make(chan struct{})
+	close(woken)
+	c := &call{in: &instance{m: &Module{}}, woken: woken, budget: newBudget(t.Context(), &Options{Share: NewShare(0, 0), ComputeLimit: time.Hour}, time.Now())}
+	c.queued = &queue{}
+	c.share.take()
+	defer c.share.leave()
+	asked := 0
+	waiter{c}.Wait(time.Hour, func() bool { asked++; return false })
+	if asked > 2 {
+		t.Errorf("it has looked %d times whether the wait is over", asked)
+	}
+}
