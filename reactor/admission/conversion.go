@@ -169,6 +169,7 @@ func (c *converter) step(ctx context.Context, h *registries.Handler, before dict
 		Services: e.Services, Resource: &c.resource, Raw: raw, Body: before, Memo: memos.New(e.Services.Base, e.Services.Account),
 		Patch: held, Log: loggers.ForObject(&c.admission.log, c.admission.refKey, before).Terse(),
 	}, &conversion{from: h.Spec.From, to: h.Spec.To})
+	defer made.Memo.Release()
 	x := &handling.Execution{Settings: c.admission.settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModePermanent}
 	done, err := x.Attempt(ctx, h, made, progression.HandlerState{Active: true, Started: time.Now()})
 	held.Drop(context.WithoutCancel(ctx)) // they would keep their instance

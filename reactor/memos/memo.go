@@ -55,8 +55,10 @@ func (m *Shared) Get(key string, into any) (found bool, err error) {
 //
 // See https://docs.kopf.dev/en/latest/memos/
 type Memo struct {
-	mu     sync.Mutex // guards values and everything in it
+	mu     sync.Mutex // guards the fields below, and everything in values
 	values *memoValues
+
+	cleanup runtime.Cleanup // releases the values
 }
 
 // memoValues is separate from its memo, so that a cleanup can give its memory back to the
@@ -91,9 +93,22 @@ const memoEntry = 64
 func (m *Memo) hold() *memoValues {
 	if m.values == nil {
 		m.values = &memoValues{items: map[string]memoValue{}}
-		runtime.AddCleanup(m, (*memoValues).release, m.values)
+		m.cleanup = runtime.AddCleanup(m, (*memoValues).release, m.values)
 	}
 	return m.values
+}
+
+// Release empties a memo that is not used any more. Without it, the account gets the memory back when the garbage collector
+// finds that nothing refers to the memo, which may take long.
+func (m *Memo) Release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.values == nil {
+		return
+	}
+	m.cleanup.Stop()
+	m.values.release()
+	m.values = nil
 }
 
 func (v *memoValues) release() {

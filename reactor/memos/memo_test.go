@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
@@ -151,4 +152,36 @@ func TestEmptiedMemos(t *testing.T) {
 		t.Errorf("%d memos without keys take %d bytes", len(emptied), took)
 	}
 	runtime.KeepAlive(emptied)
+}
+
+// TestReleasedMemos: an API server converts thousands of objects at once, and each conversion has a memo.
+func TestReleasedMemos(t *testing.T) {
+	account := accounts.New(accounts.Limits{})
+	base := New(nil, account)
+	for i := range 100 {
+		if _, err := base.Set(account, fmt.Sprint(i), []byte("1"), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := reactortest.Held(account, accounts.Memos)
+	for range 3 {
+		m := New(base, account)
+		if _, err := m.Set(account, "own", []byte("1"), -1); err != nil || reactortest.Held(account, accounts.Memos) <= before {
+			t.Errorf("%v, %d bytes are held, and %d before", err, reactortest.Held(account, accounts.Memos), before)
+		}
+		for range 2 {
+			if m.Release(); reactortest.Held(account, accounts.Memos) != before {
+				t.Errorf("%d bytes are held afterwards, and %d before", reactortest.Held(account, accounts.Memos), before)
+			}
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	time.Sleep(10 * time.Millisecond) // for the functions that the garbage collector calls
+	if held := reactortest.Held(account, accounts.Memos); held != before {
+		t.Errorf("%d bytes are held after the garbage collection, and %d before", held, before)
+	}
+	if _, _, found := base.Get("7"); !found {
+		t.Error("a value of the operator is gone")
+	}
 }
