@@ -185,7 +185,7 @@ func (c *Cause) askBatch(ctx context.Context, guest guests.Asker, open []openQue
 		defer c.Account.Give(accounts.Pending, held)
 	}
 	questions := &abi.Questions{Invocation: *c.invocation(), Questions: batch}
-	answers, err := put(ctx, c.forQuestions(open), guest, questions)
+	answers, err := put(ctx, asked(c, open), guest, questions)
 	if err != nil {
 		return fmt.Errorf("asking for filters: %w", err)
 	}
@@ -208,18 +208,18 @@ func (c *Cause) askBatch(ctx context.Context, guest guests.Asker, open []openQue
 	return nil
 }
 
-// forQuestions returns the cause as functions of handlers see it that are asked in one call: if one of the handlers must not
+// asked returns the cause as functions of handlers see it that are asked in one call: if one of the handlers must not
 // write, no function may.
-func (c *Cause) forQuestions(open []openQuestion) *Cause {
+func asked(c *Cause, open []openQuestion) *Cause {
 	k, ok := c.Kind.(restricted)
 	if !ok {
 		return c
 	}
-	asked := &Cause{Object: c.Object, Kind: c.Kind, readOnly: c.readOnly}
+	seen := &Cause{Object: c.Object, Kind: c.Kind, readOnly: c.readOnly}
 	for _, q := range open {
-		asked.readOnly = cmp.Or(asked.readOnly, k.ReadOnly(q.handler))
+		seen.readOnly = cmp.Or(seen.readOnly, k.ReadOnly(q.handler))
 	}
-	return asked
+	return seen
 }
 
 // put asks a guest, and gives back afterwards what the host kept for it.
