@@ -94,7 +94,11 @@ type verdict struct {
 func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre, anyWillDo bool) ([]verdict, error) {
 	var found []verdict
 	var open map[guests.Asker][]openQuestion
-	c.Work(ctx, len(c.Raw), func() { found, open = decide(c, handlers, pre, anyWillDo) })
+	if len(c.Raw) < leastWork {
+		found, open = decide(c, handlers, pre, anyWillDo) // without the allocations of the other way: most objects are small
+	} else {
+		found, open = decideInTurn(ctx, c, handlers, pre, anyWillDo)
+	}
 	for guest, questions := range open {
 		if err := c.ask(ctx, guest, questions, pre, found); err != nil {
 			return nil, err
@@ -103,14 +107,19 @@ func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre,
 	return found, nil
 }
 
+// decideInTurn is decide in the computing time of the operator.
+func decideInTurn(ctx context.Context, c *Cause, handlers []*registries.Handler, pre, anyWillDo bool) (found []verdict, open map[guests.Asker][]openQuestion) {
+	c.Work(ctx, len(c.Raw), func() { found, open = decide(c, handlers, pre, anyWillDo) })
+	return found, open
+}
+
 // decide evaluates what needs no guest, and returns the questions to the guests.
 func decide(c *Cause, handlers []*registries.Handler, pre, anyWillDo bool) (found []verdict, open map[guests.Asker][]openQuestion) {
 	subject := c.subject()
-	if len(handlers) > 1 {
+	if len(handlers) > 1 && subject.Changing {
 		subject.Unchanged = map[string]bool{}
 	}
 	found = make([]verdict, len(handlers))
-	open = map[guests.Asker][]openQuestion{}
 	for i, h := range handlers {
 		result := h.Criteria.Match(subject)
 		if pre {
@@ -121,6 +130,9 @@ func decide(c *Cause, handlers []*registries.Handler, pre, anyWillDo bool) (foun
 		case result.Decision == filters.Open && asked:
 			found[i].holds = known
 		case result.Decision == filters.Open:
+			if open == nil {
+				open = map[guests.Asker][]openQuestion{}
+			}
 			open[h.Asker] = append(open[h.Asker], openQuestion{i, h, result})
 		default:
 			found[i].holds = result.Decision == filters.Yes
