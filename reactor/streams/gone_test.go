@@ -7,30 +7,20 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
-	"github.com/kopf-wasm/kopf/reactor/clients"
-	"github.com/kopf-wasm/kopf/reactor/credentials"
-	"github.com/kopf-wasm/kopf/reactor/dimensions"
-	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/guests"
-	"github.com/kopf-wasm/kopf/reactor/handling"
-	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
-	"github.com/kopf-wasm/kopf/reactor/registries"
-	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // deleting is a cluster with one object, which is deleted after it was listed.
-type deleting struct{ one }
+type deleting struct{ stocked }
 
 func (c deleting) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !r.URL.Query().Has("watch") {
-		return c.one.RoundTrip(r)
+		return c.stocked.RoundTrip(r)
 	}
 	body, end := io.Pipe()
 	context.AfterFunc(r.Context(), func() { _ = end.Close() })
@@ -41,7 +31,7 @@ func (c deleting) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // busy is a guest whose handlers of raw events end with the operator only.
-type busy struct{ noting }
+type busy struct{ *noting }
 
 func (g *busy) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
 	if inv.Kind != abi.KindEvent {
@@ -55,33 +45,14 @@ func (g *busy) Start(ctx context.Context, inv *abi.Invocation, body []byte, e gu
 // of an object runs that was deleted meanwhile. The next stream does not know the object, so nothing else would end what it keeps.
 func TestDeletionsThatWaitAreNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resource := abi.Selector{Group: "kopf.dev", Plural: "kopfexamples"}
-		guest := &busy{noting{Instant: reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindEvent, ID: "raw", Resource: &resource}, {Kind: abi.KindIndex, ID: "index", Resource: &resource}}}}}
-		registry, err := registries.New(guest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := generations.New(0, registry, handling.Services{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		host := newPart(t).host
-		host.Generations.Replace(e)
-		host.Holdings, host.Pauses, host.States, host.Served = nil, pauses.New(), &watching.Set{}, &Set{}
-		vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: deleting{}}})
-		host.Client = clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
-		d := dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true, Preferred: true}, Namespace: "default"}
-		e.Await(d)
-		ctx, leave := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go host.Serve(ctx, &d, func() { close(ended) })
+		s := newScene(t, deleting{1}, &busy{newNoting()})
+		indices, leave := s.Generations.Present().Services.Indices, s.serve(t)
 		synctest.Wait()
-		if objects, pairs := host.Memories.Count(), e.Services.Indices.Len(); objects != 1 || pairs != 1 {
+		if objects, pairs := s.Memories.Count(), indices.Len(); objects != 1 || pairs != 1 {
 			t.Errorf("%d objects are remembered, and %d indexed at first", objects, pairs)
 		}
 		leave()
-		<-ended
-		if objects, pairs := host.Memories.Count(), e.Services.Indices.Len(); objects != 0 || pairs != 0 {
+		if objects, pairs := s.Memories.Count(), indices.Len(); objects != 0 || pairs != 0 {
 			t.Errorf("%d objects are remembered, and %d indexed after their deletion", objects, pairs)
 		}
 	})

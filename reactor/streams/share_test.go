@@ -17,12 +17,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/generations"
-	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/membership"
 	"github.com/kopf-wasm/kopf/reactor/processing"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
-	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -40,20 +38,12 @@ func newPart(t *testing.T, kinds ...abi.Kind) *part {
 	for _, kind := range kinds {
 		handlers = append(handlers, abi.Handler{Kind: kind, ID: string(kind), Resource: &abi.Selector{Group: "kopf.dev", Plural: "kopfexamples"}})
 	}
-	registry, err := registries.New(reactortest.Instant{Handlers: handlers})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := generations.New(0, registry, handling.Services{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &part{}
 	host := &Host{
 		Generations: &generations.Generations{}, Settings: settings.Default(), Memories: processing.NewMemories(), Runnables: daemons.NewRunnables(), Log: zerolog.Nop(),
 		Holdings: membership.NewHoldings("me", func(generation int64) { p.acknowledged = generation }),
 	}
-	host.Generations.Replace(e)
+	host.Generations.Replace(generationOf(t, reactortest.Instant{Handlers: handlers}, 0))
 	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true, Preferred: true}
 	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: example}, queues: queueing.New(0), working: t.Context(), reading: t.Context()}
 	s.share = newShare(s)
