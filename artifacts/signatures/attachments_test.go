@@ -46,7 +46,7 @@ func TestAnnotationsAreLegible(t *testing.T) {
 }
 
 // TestRepeatedSignatures: to sign again with the same key adds nothing, although a signature by ECDSA is another one each time. A
-// signature that nobody would look at is refused.
+// signature beyond the number that verification reads is refused.
 func TestRepeatedSignatures(t *testing.T) {
 	m := &layout.Manifest{}
 	content := []byte("payload")

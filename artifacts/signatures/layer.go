@@ -63,7 +63,7 @@ func addTo(m *layout.Manifest, layer layout.Descriptor, content []byte, key *Pri
 	case slices.ContainsFunc(m.Layers, same):
 		return nil
 	case len(m.Layers) >= maxSignatures:
-		return fmt.Errorf("there are %d signatures, and nobody looks at more: remove the tag, and sign again", len(m.Layers))
+		return fmt.Errorf("there are %d signatures already, and verification reads no more than that: remove the tag, and sign again", len(m.Layers))
 	}
 	m.Layers = append(m.Layers, layer)
 	return nil

@@ -50,7 +50,7 @@ func TestFilesThatAppearDuringALook(t *testing.T) {
 	}
 }
 
-// TestTheLogSaysWhenAFolderIsReadAgain: whoever mends a file sees that it was the only problem.
+// TestTheLogSaysWhenAFolderIsReadAgain: after the correction of a file, the log shows that there was no other problem.
 func TestTheLogSaysWhenAFolderIsReadAgain(t *testing.T) {
 	dir, to := t.TempDir(), declared{}
 	var log strings.Builder

@@ -138,7 +138,7 @@ var ErrRival = errors.New("another host serves the same declarations, so each op
 // established is how long a host has to serve until it continues in spite of another one: the later host ends.
 const established = 15 * time.Second
 
-// maxHost bounds the name of a host in messages, in bytes: whoever may write a status chooses it.
+// maxHost bounds the name of a host in messages, in bytes: any account that may write a status can choose it.
 const maxHost = 253
 
 // met notes that another host corrects the statuses that this one writes.

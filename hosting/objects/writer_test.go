@@ -264,7 +264,7 @@ func TestRivals(t *testing.T) {
 	})
 }
 
-// TestRivalOfOneTenant: whoever may write the statuses of one namespace, as its owner may, must not end the host of all.
+// TestRivalOfOneTenant: an account that may write the statuses of one namespace only, as its owner often may, cannot end the host.
 func TestRivalOfOneTenant(t *testing.T) {
 	for _, tt := range []struct {
 		spaces     []string // whose statuses the other one writes

@@ -327,7 +327,7 @@ func TestFiltersMustNotWrite(t *testing.T) {
 	}
 }
 
-// deaf is a guest that goes on after it was cancelled, as long as the host lets it.
+// deaf is a guest that continues after it was cancelled, as long as the host lets it.
 type deaf struct{ guests.Task }
 
 func (deaf) Cancel(context.Context) error { return nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// TestDaemonsEndWithTheirObject: also if the deletion cannot be handled. Users of the cluster can cause that, and nobody else stops
-// the daemons of an object that is gone.
+// TestDaemonsEndWithTheirObject: daemons of an object that is gone also end if the deletion cannot be handled. Users of the
+// cluster can cause that, and no later event stops the daemons.
 func TestDaemonsEndWithTheirObject(t *testing.T) {
 	for name, last := range map[string]string{
 		"an invalid state": `{"metadata":{"name":"n","namespace":"default","uid":"uid","annotations":{"kopf.zalando.org/last-handled-configuration":"?"}}}`,

@@ -297,7 +297,7 @@ func (s *Stream) depart(ctx context.Context) {
 		s.host.Completion.Done(key)
 	}
 	ending.Wait()
-	s.stream.Inherit(nil) // a later stream of the namespace begins anew
+	s.stream.Inherit(nil) // a later stream of the namespace knows no object
 }
 
 // begin takes the current handlers, and returns the gate that waits for the stream, also with an error.

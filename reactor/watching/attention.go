@@ -17,7 +17,7 @@ type attention struct {
 	before bool                // whether there was a complete listing
 
 	interrupt context.CancelFunc // ends the current watch; nil: there was none
-	settled   chan struct{}      // closed after the next complete listing; nil: nobody waits for it
+	settled   chan struct{}      // closed after the next complete listing; nil: no goroutine waits for it
 
 	// early are hashes of the objects that the first listing has left out, if the interest is
 	// Resuming; sorted after that listing.

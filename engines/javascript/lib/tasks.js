@@ -106,8 +106,8 @@ export class Task {
 
   // endIfCancelled fails once in a task that is to end, which has learnt it while it waited for a response.
   endIfCancelled() {
-    if (!this.cancelled || this.told) return;
-    this.told = true;
+    if (!this.cancelled || this.notified) return;
+    this.notified = true;
     throw new CancelledError("the handler is to end");
   }
 
@@ -117,8 +117,8 @@ export class Task {
     const asked = this.asked;
     this.cancelled ||= Boolean(answer.cancelled);
     if (!asked) this.outcome ??= { step: "done", error: failure(new CancelledError("the handler waits for nothing")) };
-    else if (this.cancelled && !this.told && asked.step.step === "wait") {
-      this.told = true;
+    else if (this.cancelled && !this.notified && asked.step.step === "wait") {
+      this.notified = true;
       asked.reject(new CancelledError("the handler is to end"));
     } else asked.resolve(answer);
   }
