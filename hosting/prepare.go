@@ -187,8 +187,12 @@ func Check(o Options, d *Declaration) error {
 	errs := []error{h.allow(&made, d)}
 	if d.Spec.Grants != nil {
 		for i, text := range d.Spec.Grants.Hosts {
-			if host, err := operator.ParseHost(text); err == nil && checkHost(host) != nil {
-				errs = append(errs, fmt.Errorf("spec.grants.hosts[%d]: %w", i, checkHost(host)))
+			host, err := operator.ParseHost(text)
+			if err != nil {
+				continue // allow has said so
+			}
+			if err := checkHost(host); err != nil {
+				errs = append(errs, fmt.Errorf("spec.grants.hosts[%d]: %w", i, err))
 			}
 		}
 	}
