@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -23,36 +22,43 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
+// writerTo makes a writer for a server that replies.
+func writerTo(reply func(*http.Request) (int, string)) *patching.Writer {
+	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: reactortest.Replying(reply)}})
+	return &patching.Writer{Client: clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})}
+}
+
+// configMap is the target of a patch, with its body.
+func configMap(t *testing.T, body string) patching.Target {
+	t.Helper()
+	object, err := dicts.DecodeObject([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := zerolog.Nop()
+	return patching.Target{Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Raw: []byte(body), Body: object, Log: loggers.Logger{Logger: &log}}
+}
+
 // TestComparingCounts: comparing a body with a transformed one takes far longer than small functions that transform it, so it is
 // computing of the operator, and so is encoding the patch.
 func TestComparingCounts(t *testing.T) {
 	body := `{"metadata":{"name":"x","resourceVersion":"1"},"spec":{"text":"` + strings.Repeat("x", 5_000) + `"}}`
 	var sent string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	w := writerTo(func(r *http.Request) (int, string) {
 		sent = r.Header.Get("Content-Type")
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(body))
-	}))
-	defer server.Close()
-	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
-	object, err := dicts.DecodeObject([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, counted := zerolog.Nop(), 0
-	target := patching.Target{
-		Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Raw: []byte(body), Body: object, Log: loggers.Logger{Logger: &log},
-		Work: func(_ context.Context, size int, do func()) {
-			if size < 5_000 {
-				t.Errorf("a text of %d bytes counts", size)
-			}
-			counted++
-			do()
-		},
+		return http.StatusOK, body
+	})
+	counted := 0
+	target := configMap(t, body)
+	target.Work = func(_ context.Context, size int, do func()) {
+		if size < 5_000 {
+			t.Errorf("a text of %d bytes counts", size)
+		}
+		counted++
+		do()
 	}
 	p := patching.New(nil)
 	p.Add(patching.InPlace(func(body dicts.Object, _ string) error { body["spec"] = "y"; return nil }, ""))
-	w := &patching.Writer{Client: client}
 	if _, err := w.Write(t.Context(), target, p, clients.Hooks{}); err != nil || sent != clients.JSONPatch {
 		t.Fatalf("sent %q, %v", sent, err)
 	}
@@ -89,30 +95,19 @@ func (growing) Transform(context.Context, []byte) ([]byte, error) {
 // TestComparingLargeResultsCounts: what the functions return may be megabytes for a small object.
 func TestComparingLargeResultsCounts(t *testing.T) {
 	const body, large = `{"metadata":{"name":"x","resourceVersion":"1"}}`, 10_000
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(body))
-	}))
-	defer server.Close()
-	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
-	object, err := dicts.DecodeObject([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, counted := zerolog.Nop(), 0
-	target := patching.Target{
-		Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Raw: []byte(body), Body: object, Log: loggers.Logger{Logger: &log},
-		Work: func(_ context.Context, size int, do func()) {
-			if size >= large {
-				counted++
-			}
-			do()
-		},
+	w := writerTo(func(*http.Request) (int, string) { return http.StatusOK, body })
+	counted := 0
+	target := configMap(t, body)
+	target.Work = func(_ context.Context, size int, do func()) {
+		if size >= large {
+			counted++
+		}
+		do()
 	}
 	p := patching.New(nil)
 	p.Add(patching.ByTask(growing{}, accounts.New(accounts.Limits{}), target.Work))
 	defer p.Release(t.Context(), 0)
-	if _, err := (&patching.Writer{Client: client}).Write(t.Context(), target, p, clients.Hooks{}); err != nil {
+	if _, err := w.Write(t.Context(), target, p, clients.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
 	if counted != 5 { // to copy the body, to encode it for the function, to decode the result, to compare it, and to encode the patch
@@ -122,25 +117,19 @@ func TestComparingLargeResultsCounts(t *testing.T) {
 
 // TestManyInconsistencies: a patch of which the server drops everything has a short warning, and comparing counts.
 func TestManyInconsistencies(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"metadata":{"name":"x","resourceVersion":"2"},"status":{}}`))
-	}))
-	defer server.Close()
-	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
+	w := writerTo(func(*http.Request) (int, string) {
+		return http.StatusOK, `{"metadata":{"name":"x","resourceVersion":"2"},"status":{}}`
+	})
 	var output reactortest.Output
 	log, counted := zerolog.New(&output).Level(zerolog.WarnLevel), 0
-	target := patching.Target{
-		Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Body: dicts.Object{"metadata": dicts.Object{"name": "x"}}, Log: loggers.Logger{Logger: &log},
-		Work: func(_ context.Context, _ int, do func()) { counted++; do() },
-	}
+	target := configMap(t, `{"metadata":{"name":"x"}}`)
+	target.Log.Logger, target.Work = &log, func(_ context.Context, _ int, do func()) { counted++; do() }
 	fields := dicts.Object{}
 	for i := range 1000 {
 		fields[fmt.Sprint("field", i)] = "1"
 	}
 	p := patching.New(nil)
 	p.Merge.Merge(dicts.Object{"status": fields})
-	w := &patching.Writer{Client: client}
 	written, err := w.Write(t.Context(), target, p, clients.Hooks{})
 	if err != nil || !written.Dropped || counted != 3 { // to encode the patch, to decode the answer, and to compare them
 		t.Errorf("%+v, %d pieces of work, %v", written, counted, err)
@@ -154,10 +143,6 @@ func TestManyInconsistencies(t *testing.T) {
 // its functions and the handlers of the object for ever.
 func TestRefusedTransformations(t *testing.T) {
 	const body = `{"metadata":{"name":"x","resourceVersion":"5"}}`
-	object, err := dicts.DecodeObject([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tt := range []struct {
 		name, details string
 		refused       bool
@@ -166,15 +151,12 @@ func TestRefusedTransformations(t *testing.T) {
 		{"a newer change", `{}`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server := reactortest.Replying(func(*http.Request) (int, string) {
+			w := writerTo(func(*http.Request) (int, string) {
 				return http.StatusUnprocessableEntity, fmt.Sprintf(`{"kind":"Status","status":"Failure","code":422,"reason":"Invalid","message":"x is invalid","details":%s}`, tt.details)
 			})
-			vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
-			log, p := zerolog.Nop(), patching.New(nil)
+			p := patching.New(nil)
 			p.Add(patching.InPlace(func(body dicts.Object, _ string) error { body["spec"] = "y"; return nil }, ""))
-			w := &patching.Writer{Client: clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})}
-			target := patching.Target{Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Raw: []byte(body), Body: object, Log: loggers.Logger{Logger: &log}}
-			done, err := w.Write(t.Context(), target, p, clients.Hooks{})
+			done, err := w.Write(t.Context(), configMap(t, body), p, clients.Hooks{})
 			if refused := errors.Is(err, patching.ErrTransformation) && strings.Contains(err.Error(), "x is invalid"); refused != tt.refused || len(done.Remaining) > 0 == tt.refused {
 				t.Errorf("%d functions remain, %v", len(done.Remaining), err)
 			}
