@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
@@ -382,8 +381,8 @@ func (s *changeSink) Listed() { s.before = s.newest }
 // Event implements watching.Sink.
 func (s *changeSink) Event(event watching.Event) {
 	version := event.Meta.ResourceVersion
-	changed := event.Type != watching.Listed || !s.knows(event.Meta.Name) || s.before != "" && isLater(version, s.before)
-	if s.newest == "" || isLater(version, s.newest) {
+	changed := event.Type != watching.Listed || !s.knows(event.Meta.Name) || s.before != "" && watching.IsLater(version, s.before)
+	if s.newest == "" || watching.IsLater(version, s.newest) {
 		s.newest = version
 	}
 	if event.Type != watching.Listed {
@@ -402,12 +401,6 @@ func (s *changeSink) Event(event watching.Event) {
 		s.following = true
 		s.follow()
 	}
-}
-
-// isLater reports whether a version is later than another one.
-func isLater(version, than string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, than)
-	return err == nil && order > 0
 }
 
 // ended reports whether there is no further change. The goroutine must end then.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -141,9 +139,5 @@ func (qs *Queues) occupy(ctx context.Context, places int) {
 
 // reached reports whether a version is the expected one or a later one.
 func reached(version, expected string) bool {
-	if version == expected {
-		return true
-	}
-	order, err := resourceversion.CompareResourceVersion(version, expected)
-	return err == nil && order > 0
+	return version == expected || watching.IsLater(version, expected)
 }

@@ -149,7 +149,7 @@ func (f *feed) enter(c *cursor) error {
 // replay adds the events in the log that a new subscriber has missed.
 func (f *feed) replay(c *cursor) {
 	first := len(f.log)
-	for first > 0 && isLater(f.log[first-1].event.Meta.ResourceVersion, c.from) {
+	for first > 0 && watching.IsLater(f.log[first-1].event.Meta.ResourceVersion, c.from) {
 		first--
 	}
 	before := c.from
@@ -161,12 +161,6 @@ func (f *feed) replay(c *cursor) {
 		before = e.event.Meta.ResourceVersion
 	}
 	f.up.audience.settle(c)
-}
-
-// isLater reports whether a version is later than another one.
-func isLater(version, than string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, than)
-	return err == nil && order > 0
 }
 
 // errGone means that the hub has just dropped the feed, so that the hub must be asked again.
