@@ -2,6 +2,7 @@ package operator
 
 import (
 	"runtime/debug"
+	runtimemetrics "runtime/metrics"
 	"sync"
 	"time"
 
@@ -9,55 +10,51 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// Conditions for returning memory to the system.
+// Conditions for returning memory to the system. The garbage collector alone would wait until the
+// heap has doubled.
 const (
-	trimEvents = 1000             // events handled since the last trim: fewer leave little garbage
-	trimIdle   = time.Second / 2  // time without any event
-	trimPause  = 30 * time.Second // time between two trims
-	trimStart  = 5 * time.Second  // time after a start until its listings are over; those of a busy machine take until trimPause
+	trimLook  = time.Second / 2
+	trimQuiet = 256 << 10 // bytes that are allocated between two looks by a process without work
+	trimLeast = 16 << 20  // bytes that were allocated since the last trim: fewer leave little garbage
+	trimPause = 30 * time.Second
+
+	// Those of a process in which an operator has started less than trimPause ago.
+	trimLeastStarted = 1 << 20
+	trimPauseStarted = 5 * time.Second
 )
 
-// trimming decides when the process returns memory to the system.
+// trimming decides when the process returns memory to the system: after a start, what loading took
+// (several times the size of the modules); when the process is idle again, what listings or a burst
+// of events took. After a listing, that garbage is most of the memory of an idle operator.
 type trimming struct {
-	last    time.Time // time of the last trim
-	trimmed uint64    // events handled up to the last trim
-	seen    uint64    // events handled at the last look
-	listed  time.Time // when the listings of the latest starts are over; zero: nothing to wait for
-	slow    bool      // whether listed is for those of a busy machine
+	last     time.Time // time of the last trim
+	trimmed  uint64    // bytes that were allocated up to the last trim
+	seen     uint64    // bytes that were allocated up to the last look
+	starting time.Time // until when the latest start matters
+	loaded   bool      // operators have started since the last trim
 }
 
 // started notices that operators have begun to serve.
-func (t *trimming) started(now time.Time) { t.listed, t.slow = now.Add(trimStart), false }
+func (t *trimming) started(now time.Time) { t.starting, t.loaded = now.Add(trimPause), true }
 
-// settled reports twice that the listings of the latest starts are over: after the usual
-// time, and after a long one.
-func (t *trimming) settled(now time.Time) bool {
-	if t.listed.IsZero() || now.Before(t.listed) {
+// due reports whether to trim now. It is called every trimLook, with the number of bytes that the
+// process has allocated so far.
+func (t *trimming) due(now time.Time, allocated uint64) bool {
+	least, pause := uint64(trimLeast), trimPause
+	if now.Before(t.starting) {
+		least, pause = trimLeastStarted, trimPauseStarted
+	}
+	idle := allocated-t.seen < trimQuiet && allocated-t.trimmed >= least
+	t.seen = allocated
+	if !idle && !t.loaded || now.Sub(t.last) < pause {
 		return false
 	}
-	if t.slow {
-		t.listed = time.Time{}
-	} else {
-		t.listed, t.slow = now.Add(trimPause), true
-	}
+	t.last, t.trimmed, t.loaded = now, allocated, false
 	return true
 }
 
-// due reports whether to trim now. It is called every trimIdle.
-func (t *trimming) due(now time.Time, handled uint64) bool {
-	idle := handled == t.seen
-	t.seen = handled
-	if !idle || handled-t.trimmed < trimEvents || now.Sub(t.last) < trimPause {
-		return false
-	}
-	t.last, t.trimmed = now, handled
-	return true
-}
-
-// trims returns memory to the system for all operators of the process: after a start, what
-// loading took (several times the size of the modules) and the pages of the program that only
-// a start needs; seconds later, what its listings took; after a burst of events, what the burst left. The garbage collector alone would wait until the heap has doubled. After a
-// listing, that garbage is most of the memory of an idle operator.
+// trims returns memory to the system for all operators of the process, and after starts the pages
+// of the program that only a start needs.
 //
 // Memory belongs to the process. If each operator looked and trimmed for itself, the cost of
 // both would grow with the square of their number.
@@ -67,8 +64,7 @@ var trims trimmer //nolint:gochecknoglobals // see above
 type trimmer struct {
 	mu    sync.Mutex // guards all below
 	items map[*Operator]struct{}
-	ended uint64      // events that operators have handled that have ended
-	fresh []*Operator // that have begun to serve since the last look
+	fresh *Operator // the latest of those that have begun to serve since the last look; nil: none
 	stop  chan struct{}
 }
 
@@ -81,7 +77,7 @@ func (t *trimmer) add(op *Operator) {
 		releasePages(op, resident.ReleaseCode) // of the load, before the watches need theirs
 		go t.run(t.stop)                       // It ends after the last operator.
 	}
-	t.items[op], t.fresh = struct{}{}, append(t.fresh, op)
+	t.items[op], t.fresh = struct{}{}, op
 }
 
 // remove forgets an operator, if it has been added.
@@ -92,44 +88,38 @@ func (t *trimmer) remove(op *Operator) {
 		return
 	}
 	delete(t.items, op)
-	t.ended += op.reactor.Handled()
 	if len(t.items) == 0 {
 		close(t.stop)
-		t.fresh = nil // nothing looks at them any more
+		t.fresh = nil // nothing looks at it any more
 	}
 }
 
-// look returns what all operators have handled, and those that have begun since the last
-// look.
-func (t *trimmer) look() (handled uint64, fresh []*Operator) {
+// look returns the latest operator that has begun to serve since the last look; nil: none has.
+func (t *trimmer) look() *Operator {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	handled, fresh, t.fresh = t.ended, t.fresh, nil
-	for op := range t.items {
-		handled += op.reactor.Handled()
-	}
-	return handled, fresh
+	fresh := t.fresh
+	t.fresh = nil
+	return fresh
 }
 
 // run looks until it is stopped.
 func (t *trimmer) run(stop <-chan struct{}) {
-	looks := time.NewTicker(trimIdle)
+	looks := time.NewTicker(trimLook)
 	defer looks.Stop()
-	var latest *Operator // that has begun to serve
+	allocated := []runtimemetrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	var latest *Operator // that has begun to serve, as long as that matters
 	for due := (trimming{}); ; {
 		select {
 		case now := <-looks.C:
-			handled, fresh := t.look()
-			if n := len(fresh); n > 0 {
+			if fresh := t.look(); fresh != nil {
 				due.started(now)
-				latest = fresh[n-1]
-			}
-			settled := due.settled(now)
-			if due.due(now, handled) || len(fresh) > 0 || settled {
-				trim(latest)
-			}
-			if due.listed.IsZero() {
+				latest = fresh
+			} else if now.After(due.starting) {
 				latest = nil
+			}
+			if runtimemetrics.Read(allocated); due.due(now, allocated[0].Value.Uint64()) {
+				trim(latest)
 			}
 		case <-stop:
 			return

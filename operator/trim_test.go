@@ -7,61 +7,44 @@ import (
 	"github.com/kopf-wasm/kopf/reactor"
 )
 
-// Memory is given back when many events have been handled and no more come, and not too often.
+// Memory is given back soon after a start, and when much was allocated and the process is idle again, not too often.
 func TestTrimming(t *testing.T) {
+	const more = trimQuiet // what a process with work allocates at least between two looks
 	steps := []struct {
-		name    string
-		after   time.Duration
-		handled uint64
-		due     bool
+		name      string
+		after     time.Duration
+		started   bool
+		allocated uint64
+		due       bool
 	}{
-		{"nothing has happened", trimIdle, 0, false},
-		{"a listing", trimIdle, 900, false},
-		{"which continues", trimIdle, 10_000, false},
-		{"and is over", trimIdle, 10_000, true},
-		{"nothing more", time.Hour, 10_000, false},
-		{"a few", trimIdle, 10_500, false},
-		{"are too few", trimIdle, 10_500, false},
-		{"a few more", trimIdle, 11_000, false},
-		{"are enough", trimIdle, 11_000, true},
-		{"another burst", trimIdle, 20_000, false},
-		{"soon after", trimIdle, 20_000, false},
-		{"is waited for", trimPause, 20_000, true},
+		{"a start leaves what loading took", trimLook, true, 5 * more, true},
+		{"its listings", trimLook, false, 10 * more, false},
+		{"continue", trimPauseStarted, false, 20 * more, false},
+		{"and are over", trimLook, false, 20 * more, true},
+		{"a later one", trimLook, false, 30 * more, false},
+		{"is over soon", trimLook, false, 30 * more, false},
+		{"is waited for", trimPauseStarted, false, 30 * more, true},
+		{"another start", trimLook, true, 40 * more, false},
+		{"is soon after", trimPauseStarted, false, 50 * more, true},
+		{"its listings", trimLook, false, 60 * more, false},
+		{"on a busy machine", trimPause, false, 60*more + trimLeast, false},
+		{"are over", trimLook, false, 60*more + trimLeast, true},
+		{"nothing more", time.Hour, false, 60*more + trimLeast, false},
+		{"a few events", trimLook, false, 62*more + trimLeast, false},
+		{"are too few", time.Hour, false, 62*more + trimLeast, false},
+		{"a few more", trimLook, false, 64*more + 2*trimLeast, false},
+		{"are enough", trimLook, false, 64*more + 2*trimLeast, true},
+		{"another burst", trimLook, false, 64*more + 3*trimLeast, false},
+		{"soon after", trimLook, false, 64*more + 3*trimLeast, false},
+		{"is waited for", trimPause, false, 64*more + 3*trimLeast, true},
 	}
 	now, decided := time.Unix(1_800_000_000, 0), trimming{}
-	for _, step := range steps {
-		now = now.Add(step.after)
-		if due := decided.due(now, step.handled); due != step.due {
-			t.Errorf("%s: due = %t", step.name, due)
-		}
-	}
-}
-
-// Memory is returned when the listings after a start are over, and later once more, whatever
-// starts in between.
-func TestTrimmingAfterStarts(t *testing.T) {
-	now, decided := time.Unix(1_800_000_000, 0), trimming{}
-	for _, step := range []struct {
-		name    string
-		after   time.Duration
-		started bool
-		settled bool
-	}{
-		{"nothing has started", trimStart, false, false},
-		{"a start", trimIdle, true, false},
-		{"another one", trimStart - trimIdle, true, false},
-		{"its listings", trimStart - trimIdle, false, false},
-		{"are over", trimIdle, false, true},
-		{"those of a busy machine", trimIdle, false, false},
-		{"take longer", trimPause, false, true},
-		{"nothing more", time.Hour, false, false},
-	} {
-		now = now.Add(step.after)
-		if step.started {
+	for i, step := range steps {
+		if now = now.Add(step.after); step.started {
 			decided.started(now)
 		}
-		if settled := decided.settled(now); settled != step.settled {
-			t.Errorf("%s: settled = %t", step.name, settled)
+		if due := decided.due(now, step.allocated); due != step.due {
+			t.Errorf("%d, %s: due = %t", i, step.name, due)
 		}
 	}
 }
@@ -74,7 +57,7 @@ func TestTrimmingKeepsNoEndedOperators(t *testing.T) {
 		all.add(op)
 		all.remove(op)
 	}
-	if len(all.fresh) > 0 {
-		t.Errorf("%d are kept", len(all.fresh))
+	if all.fresh != nil {
+		t.Error("one is kept")
 	}
 }

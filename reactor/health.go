@@ -24,9 +24,6 @@ func (op *Operator) Unpatched() []string {
 	return op.client.Unpatched()
 }
 
-// Handled returns how many events of objects the operator has begun to handle so far.
-func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
-
 // ObjectState is what an operator does for one object now.
 type ObjectState struct {
 	Known   bool           // the object is remembered

@@ -61,8 +61,6 @@ type Host struct {
 
 // Set holds the running streams of objects. The zero value is empty.
 type Set struct {
-	Handled atomic.Uint64 // events of objects
-
 	// Gone reports whether the resource or the namespace of a stream does not exist any
 	// more, so that its objects do not either. If it is nil, all exist. It is set before the
 	// first stream starts.
@@ -334,7 +332,6 @@ func (s *Stream) Oldest() time.Time { return s.queues.Oldest() }
 
 // process handles an event with the current handlers.
 func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
-	s.host.Served.Handled.Add(1)
 	it, concerns := s.share.sort(ctx, it, q)
 	if !concerns {
 		it.Drop()
