@@ -26,8 +26,10 @@ func (m *Module) newInstance() *instance {
 // create prepares the instance for tasks: as a clone of the snapshot, or from the beginning
 // if there is no snapshot yet. The first instance takes the snapshot, if that is possible.
 func (in *instance) create(ctx context.Context) error {
-	if s := in.m.snapshot.Load(); s != nil {
-		return in.clone(ctx, s)
+	for s := in.m.snapshot.Load(); s != nil; s = in.m.snapshot.Load() {
+		if err := in.clone(ctx, s); !errors.Is(err, linear.ErrClosed) { // Keep has another one
+			return err
+		}
 	}
 	ctx, cancel := in.withTimeout(ctx)
 	defer cancel()

@@ -41,6 +41,8 @@ type instance struct {
 
 // condition says whether an instance can have more tasks.
 type condition struct {
+	from      *snapshot // what it is a clone of; nil: of nothing
+	starting  bool      // it is for startup handlers; guarded by the pool
 	calls     int       // invocations so far
 	idleSince time.Time // guarded by the pool
 	dead      error     // the reason why the instance is unusable
@@ -139,6 +141,6 @@ func (in *instance) isOnly() bool { return in == in.m.pool.only }
 // retired reports whether the instance should get no more tasks.
 func (in *instance) retired() bool {
 	o := &in.m.options
-	return in.dead != nil || in.tainted || in.calls >= o.RetireCalls ||
+	return in.dead != nil || in.from != in.m.snapshot.Load() || in.tainted || in.calls >= o.RetireCalls ||
 		int(in.mod.Memory().Size()) > o.RetireMemory
 }

@@ -41,6 +41,7 @@ type pool struct {
 	only *instance
 
 	mu       sync.Mutex
+	started  *instance   // idle, and only for startup handlers and Keep; nil: none
 	idle     []*instance // the last used one is at the end, because its memory is warm
 	shared   []*instance // with daemons, and room for more
 	living   map[*instance]bool
@@ -71,6 +72,11 @@ var errClosed = errors.New("the module is closed")
 // are in use. The Env is that of the task. Nil: the module is being loaded,
 // which does not wait for the rate of its share.
 func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*instance, error) {
+	return m.acquireFor(ctx, permits, env, false)
+}
+
+// acquireFor is acquire, also for startup handlers.
+func (m *Module) acquireFor(ctx context.Context, permits chan struct{}, env Env, startup bool) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
 	}
@@ -87,7 +93,7 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*
 		<-permits
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
-	in, fresh, err := m.pool.take(m)
+	in, fresh, err := m.pool.take(m, startup)
 	if err != nil {
 		m.options.Share.leave()
 		<-permits
@@ -107,23 +113,42 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*
 }
 
 // take returns an idle instance, or a new one that create has to prepare. The pool knows the
-// instance from now on, so that Close waits for it.
-func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
+// instance from now on, so that Close waits for it. Startup handlers have an instance that no other
+// handler has used, one after another.
+func (p *pool) take(m *Module, startup bool) (in *instance, fresh bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, false, errClosed
 	}
-	if n := len(p.idle) - 1; n >= 0 {
+	if startup {
+		in, p.started = p.started, nil
+	} else if n := len(p.idle) - 1; n >= 0 {
 		in = p.idle[n]
 		p.idle[n] = nil
 		p.idle = p.idle[:n]
+	}
+	if in != nil {
 		return in, false, nil
 	}
 	in = m.newInstance()
+	in.starting = startup
 	p.living[in] = true
 	p.made++
 	return in, true, nil
+}
+
+// finish returns the instance of the startup handlers, which others may use from now on; nil: there
+// is none.
+func (p *pool) finish() *instance {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	in := p.started
+	p.started = nil
+	if in != nil {
+		in.starting = false
+	}
+	return in
 }
 
 // give takes back an instance without tasks, which the caller holds. It closes an instance
@@ -133,11 +158,16 @@ func (p *pool) give(in *instance) {
 		return
 	}
 	permits := in.permits
+	p.settle(in)
+	<-permits
+}
+
+// settle keeps an instance that the caller holds for later calls, or closes it.
+func (p *pool) settle(in *instance) {
 	if !p.keep(in) {
 		in.close()
 		p.forget(in)
 	}
-	<-permits
 }
 
 // keep adds an instance to the idle ones, unless it is retired or there are enough idle
@@ -146,7 +176,16 @@ func (p *pool) keep(in *instance) bool {
 	retired := in.retired()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || retired || len(p.idle) >= in.m.options.MaxIdle {
+	switch {
+	case p.closed || retired:
+		return false
+	case in.starting:
+		if p.started != nil {
+			return false
+		}
+		p.started = in
+		return true
+	case len(p.idle) >= in.m.options.MaxIdle:
 		return false
 	}
 	in.idleSince = time.Now()
@@ -202,6 +241,6 @@ func (p *pool) shut() []*instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	p.idle = nil
+	p.idle, p.started = nil, nil
 	return slices.Collect(maps.Keys(p.living))
 }

@@ -87,12 +87,12 @@ def fn(spec, **_):
     return globals()[spec['attack']]() if spec.get('attack') else 'fine'
 `
 
-// pythonEngine reads the engine of scripts in Python.
-func pythonEngine(t *testing.T) []byte {
+// engineOf reads the engine of scripts in a language: python or javascript.
+func engineOf(t *testing.T, language string) []byte {
 	t.Helper()
-	engine, err := os.ReadFile("../bin/engines/python.wasm")
+	engine, err := os.ReadFile("../bin/engines/" + language + ".wasm")
 	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Skip("SKIPPED: no engine of Python: `make engines` builds it, or says what is missing")
+		t.Skipf("SKIPPED: no engine of %s: `make engines` builds it, or says what is missing", language)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func pythonEngine(t *testing.T) []byte {
 // A script in Python harms its own call only: the next call works, whatever the one before did.
 func TestPythonAttacks(t *testing.T) {
 	t.Parallel()
-	m := loaded(t, "attacks.py", pythonEngine(t), Options{
+	m := loaded(t, "attacks.py", engineOf(t, "python"), Options{
 		ComputeLimit: 4 * time.Second, MaxMemory: 96 << 20, MaxIdle: 1,
 		Config: map[string]string{"KOPF_SCRIPT": pythonAttacks, "KOPF_SCRIPT_NAME": "attacks.py"},
 	})
@@ -157,7 +157,7 @@ func attacked(t *testing.T, m *Module, inv *abi.Invocation, attack string) strin
 // A script that cannot be compiled is refused with Python's own message and the line.
 func TestPythonSyntaxErrors(t *testing.T) {
 	t.Parallel()
-	engine := pythonEngine(t)
+	engine := engineOf(t, "python")
 	for script, want := range map[string]string{
 		"import kopf\ndef f(:\n":                "op.py:2: SyntaxError: invalid syntax",
 		"import kopf\n\nimport nothing_like_it": "op.py:3: ModuleNotFoundError: No module named 'nothing_like_it'",
@@ -198,7 +198,7 @@ func (e *forged) Index(int, string, []byte) ([]byte, error) {
 // run code in the operator. What a script itself stores comes back as it was.
 func TestPythonRunsNoValues(t *testing.T) {
 	t.Parallel()
-	m := loaded(t, "forged.py", pythonEngine(t), Options{Config: map[string]string{"KOPF_SCRIPT_NAME": "forged.py", "KOPF_SCRIPT": `
+	m := loaded(t, "forged.py", engineOf(t, "python"), Options{Config: map[string]string{"KOPF_SCRIPT_NAME": "forged.py", "KOPF_SCRIPT": `
 import datetime, kopf
 
 @kopf.index('kopfexamples')
@@ -243,7 +243,7 @@ func (e *changing) MemoGet(int, string) ([]byte, uint64, bool) {
 // nothing was written to.
 func TestPythonReadsWholeValues(t *testing.T) {
 	t.Parallel()
-	m := loaded(t, "memo.py", pythonEngine(t), Options{Config: map[string]string{"KOPF_SCRIPT_NAME": "memo.py", "KOPF_SCRIPT": `
+	m := loaded(t, "memo.py", engineOf(t, "python"), Options{Config: map[string]string{"KOPF_SCRIPT_NAME": "memo.py", "KOPF_SCRIPT": `
 import kopf
 
 @kopf.on.create('kopfexamples')

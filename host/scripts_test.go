@@ -1,9 +1,6 @@
 package host
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,15 +10,8 @@ import (
 // scripted is an operator in JavaScript, with the function of its only handler.
 func scripted(t *testing.T, handler string) *Module {
 	t.Helper()
-	engine, err := os.ReadFile("../bin/engines/javascript.wasm")
-	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Skip("SKIPPED: no engine of JavaScript: `make engines` builds it, or says what is missing")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	script := `kopf.on.create("kopfexamples", ` + handler + `);`
-	return loaded(t, "op.js", engine, Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.js"}})
+	return loaded(t, "op.js", engineOf(t, "javascript"), Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.js"}})
 }
 
 // TestScriptsSayWhatIsWrong: without an error, they would wait for ever, or try again at once without an end.

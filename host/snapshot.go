@@ -12,8 +12,9 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// snapshot is the state of an instance after its registration: its memory and its globals.
-// The instance has seen the configuration, but no secrets and no invocation.
+// snapshot is the state of an instance that clones begin with: its memory and its globals. The
+// first one is that after the registration: the instance has seen the configuration, but no secrets
+// and no invocation. Keep takes another one.
 type snapshot struct {
 	image   *linear.Image
 	globals []uint64
@@ -25,23 +26,69 @@ func (m *Module) takeSnapshot(in *instance) error {
 	if m.options.NoClones || !m.prepared.Cloneable {
 		return nil
 	}
+	s, err := in.snapshot(m.options.newImage)
+	if s == nil || err != nil {
+		return err
+	}
+	if !m.snapshot.CompareAndSwap(nil, s) {
+		return s.image.Close()
+	}
+	return nil
+}
+
+// snapshot returns the state of the instance; nil if the system has no images, or no room for one.
+func (in *instance) snapshot(newImage func(contents []byte) (*linear.Image, error)) (*snapshot, error) {
 	memory := in.mod.Memory()
 	contents, _ := memory.Read(0, memory.Size())
-	image, err := m.options.newImage(contents)
+	image, err := newImage(contents)
 	if errors.Is(err, linear.ErrUnsupported) || errors.Is(err, linear.ErrMappings) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", m.name, err)
+		return nil, fmt.Errorf("%s: %w", in.m.name, err)
 	}
-	s := &snapshot{image: image, globals: make([]uint64, m.prepared.Globals)}
+	s := &snapshot{image: image, globals: make([]uint64, in.m.prepared.Globals)}
 	for i := range s.globals {
 		s.globals[i] = in.mod.ExportedGlobal(globalName(i)).Get()
 	}
-	if !m.snapshot.CompareAndSwap(nil, s) {
-		return image.Close()
+	return s, nil
+}
+
+// Keep is called when the startup handlers have ended. If they have succeeded, it makes what they have
+// left in the memory of their instance the state that all later instances begin with: as in Kopf,
+// handlers see the variables that startup handlers have assigned. Without clones, one idle instance
+// has this state. So it is if the instance is retired, in which case none has, and for plugins, whose
+// variables are not in their memory.
+//
+// No startup handler may run.
+func (m *Module) Keep(succeeded bool) error {
+	in := m.pool.finish()
+	if in == nil {
+		return nil
 	}
-	return nil
+	in.hold()
+	defer in.release()
+	if in.dead != nil { // Close was faster
+		return nil
+	}
+	before := m.snapshot.Load()
+	if _, isPlugin := in.guest.(interface{ Free() }); succeeded && (before == nil || isPlugin) {
+		m.pool.settle(in)
+		return nil
+	}
+	defer m.pool.forget(in)
+	defer in.close()
+	if !succeeded {
+		return nil
+	}
+	in.unfold()
+	s, err := in.snapshot(linear.NewImageOfClone)
+	if s == nil || err != nil {
+		return err
+	}
+	m.snapshot.Store(s)
+	m.pool.reap(0) // idle instances have the state of before
+	return before.image.Close()
 }
 
 func globalName(i int) string { return prepare.GlobalPrefix + strconv.Itoa(i) }
@@ -51,6 +98,7 @@ var errSnapshot = errors.New("broken snapshot")
 
 // clone makes the instance a copy of a snapshot. They share pages until a page is written.
 func (in *instance) clone(ctx context.Context, s *snapshot) error {
+	in.from = s
 	memory, err := s.image.Clone(in.m.options.MaxMemory)
 	if err != nil {
 		return in.m.noMemory(err)

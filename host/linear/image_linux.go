@@ -31,27 +31,35 @@ type Image struct {
 // file: pages that were never touched are taken for empty.
 //
 // Errors: ErrUnsupported, also for an empty one; ErrMappings.
-func NewImage(contents []byte) (*Image, error) {
+func NewImage(contents []byte) (*Image, error) { return image(contents, untouched) }
+
+// NewImageOfClone is NewImage for the memory of a clone, which is a mapped file.
+func NewImageOfClone(contents []byte) (*Image, error) {
+	return image(contents, func(*os.File, []byte) func(int) bool { return func(int) bool { return false } })
+}
+
+// image makes an image. The function returns another one, which reports of each page of the contents whether it is known to be empty.
+func image(contents []byte, empty func(pagemap *os.File, contents []byte) func(page int) bool) (*Image, error) {
 	if len(contents) == 0 {
 		return nil, ErrUnsupported
 	}
 	if err := takeMappings(mappingsOfImage); err != nil {
 		return nil, err
 	}
-	image, err := newImage(contents)
+	image, err := newImage(contents, empty)
 	if err != nil {
 		giveMappings(mappingsOfImage)
 	}
 	return image, err
 }
 
-func newImage(contents []byte) (*Image, error) {
+func newImage(contents []byte, empty func(pagemap *os.File, contents []byte) func(page int) bool) (*Image, error) {
 	file, err := memfd()
 	if err != nil {
 		return nil, err
 	}
 	image := &Image{file: file, size: len(contents), pagemap: openPagemap()}
-	err = fill(file, contents, untouched(image.pagemap, contents))
+	err = fill(file, contents, empty(image.pagemap, contents))
 	if err == nil {
 		image.contents, err = syscall.Mmap(int(file.Fd()), 0, len(contents), syscall.PROT_READ, syscall.MAP_SHARED)
 	}
@@ -79,8 +87,8 @@ func memfd() (*os.File, error) {
 }
 
 // fill writes the pages that are not empty; the others stay holes. It does not look at pages that
-// were never touched: that would touch them.
-func fill(file *os.File, contents []byte, untouched func(page int) bool) error {
+// are known to be empty: that would touch them.
+func fill(file *os.File, contents []byte, known func(page int) bool) error {
 	if err := file.Truncate(int64(len(contents))); err != nil {
 		return err
 	}
@@ -88,7 +96,7 @@ func fill(file *os.File, contents []byte, untouched func(page int) bool) error {
 	empty := make([]byte, size)
 	isEmpty := func(at int) bool {
 		page := contents[at:min(at+size, len(contents))]
-		return untouched(at/size) || bytes.Equal(page, empty[:len(page)])
+		return known(at/size) || bytes.Equal(page, empty[:len(page)])
 	}
 	for at := 0; at < len(contents); at += size {
 		begin := at
@@ -128,8 +136,13 @@ func (i *Image) Size() int { return i.size }
 
 // Clone makes a memory that begins as the image and can grow up to max bytes.
 //
-// Errors: ErrMappings; those of the system.
+// Errors: ErrClosed; ErrMappings; those of the system.
 func (i *Image) Clone(max int) (*Memory, error) {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.contents == nil {
+		return nil, ErrClosed
+	}
 	m, err := reserve(0, max+foldedRoom, mappingsOfMemory()+mappingsOfClone)
 	if err != nil {
 		return nil, err
@@ -148,7 +161,7 @@ func (i *Image) Clone(max int) (*Memory, error) {
 	return m, nil
 }
 
-// Close gives the image back. Clones of it stay. It may be called once.
+// Close gives the image back. Clones of it stay, and it makes no further ones. It may be called once.
 func (i *Image) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -5,6 +5,7 @@ package linear
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"testing"
 	"unsafe"
@@ -40,6 +41,42 @@ func TestImageOfAScatteredMemory(t *testing.T) {
 	defer clone.Free()
 	if !bytes.Equal(clone.Reallocate(pages*pageSize), contents) {
 		t.Error("the clone differs from the memory")
+	}
+}
+
+// TestImageOfAClone: most of its pages are those of the first image, and were not touched in the clone.
+func TestImageOfAClone(t *testing.T) {
+	contents := bytes.Repeat([]byte{1, 2, 3, 4}, 16*pageSize/4)
+	clear(contents[5*pageSize : 6*pageSize])
+	first, err := NewImage(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone, err := first.Clone(32 * pageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clone.Free()
+	grown := clone.Reallocate(20 * pageSize)
+	grown[7*pageSize], grown[18*pageSize] = 99, 98
+	second, err := NewImageOfClone(grown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Clone(32 * pageSize); !errors.Is(err, ErrClosed) {
+		t.Errorf("a clone of a closed image: error %v", err)
+	}
+	copied, err := second.Clone(32 * pageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Free()
+	if !bytes.Equal(copied.Reallocate(20*pageSize), grown) {
+		t.Error("the copy differs from the clone")
 	}
 }
 

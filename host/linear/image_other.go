@@ -11,6 +11,9 @@ type Image struct{}
 // NewImage always gives ErrUnsupported.
 func NewImage([]byte) (*Image, error) { return nil, ErrUnsupported }
 
+// NewImageOfClone always gives ErrUnsupported.
+func NewImageOfClone([]byte) (*Image, error) { return nil, ErrUnsupported }
+
 // Size is the number of bytes of the image.
 func (*Image) Size() int { return 0 }
 

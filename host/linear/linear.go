@@ -11,6 +11,9 @@ import (
 // ErrUnsupported says that the system has no images.
 var ErrUnsupported = errors.New("copy-on-write images are not supported on this system")
 
+// ErrClosed says that an image was closed.
+var ErrClosed = errors.New("the image is closed")
+
 // Memory is the memory of one instance. It implements LinearMemory of wazero.
 //
 // # Guarantees

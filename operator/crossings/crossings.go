@@ -76,6 +76,9 @@ func (g *guest) Start(ctx context.Context, inv *abi.Invocation, body []byte, e g
 	return g.side().start(ctx, g.Guest, 0, inv, body, e)
 }
 
+// Keep implements guests.Keeper.
+func (g *guest) Keep(succeeded bool) error { return guests.Keep(g.Guest, succeeded) }
+
 // Ask implements guests.Asker.
 func (g *guest) Ask(ctx context.Context, q *abi.Questions, body []byte, e guests.Env) (*abi.Answers, error) {
 	return g.side().ask(ctx, g.Guest, 0, q, body, e)

@@ -19,6 +19,9 @@ func (g loggedIn) Start(ctx context.Context, inv *abi.Invocation, body []byte, e
 	return g.Guest.Start(ctx, inv, body, e)
 }
 
+// Keep implements guests.Keeper.
+func (g loggedIn) Keep(succeeded bool) error { return guests.Keep(g.Guest, succeeded) }
+
 // ended is a task that has ended with its first step.
 type ended struct{ guests.Task }
 

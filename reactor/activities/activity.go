@@ -1,8 +1,10 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/patching"
@@ -60,7 +63,12 @@ func (a *Activity) RunOnce(ctx context.Context) (*Result, error) {
 }
 
 // run calls the handlers, and waits between their attempts.
-func (a *Activity) run(ctx context.Context, wait func(progression.State) error) (*Result, error) {
+func (a *Activity) run(ctx context.Context, wait func(progression.State) error) (_ *Result, err error) {
+	defer func() {
+		if a.Kind == abi.KindStartup {
+			err = cmp.Or(err, a.keep(err == nil))
+		}
+	}()
 	c, err := a.cause(nil)
 	if err != nil {
 		return nil, err
@@ -90,6 +98,15 @@ func (a *Activity) run(ctx context.Context, wait func(progression.State) error) 
 		}
 	}
 	return merged, a.failures(state)
+}
+
+// keep tells the guests of startup handlers that these have ended.
+func (a *Activity) keep(succeeded bool) error {
+	var all []error
+	for _, h := range a.Handlers {
+		all = append(all, guests.Keep(h.Starter, succeeded))
+	}
+	return errors.Join(all...)
 }
 
 // attempt calls the handlers that are due. Nothing applies a patch of them, so what they have returned and what their tasks keep is

@@ -20,6 +20,21 @@ type Guest interface {
 	Registration() *abi.Registration
 }
 
+// Keeper is a guest whose calls do not share all variables.
+type Keeper interface {
+	// Keep is called when startup handlers of the guest have ended. If all have succeeded, what
+	// they have left in variables is what later calls begin with.
+	Keep(succeeded bool) error
+}
+
+// Keep calls the method of a guest that is a Keeper.
+func Keep(g Starter, succeeded bool) error {
+	if k, ok := g.(Keeper); ok {
+		return k.Keep(succeeded)
+	}
+	return nil
+}
+
 // Task is one call of a handler that has not been released yet. Calls of a task and of its
 // children must not overlap.
 type Task interface {

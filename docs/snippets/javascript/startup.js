@@ -17,6 +17,20 @@ kopf.on.cleanup(function goodbye({ logger }) {
 
 // [/cleanup]
 
+// [variables]
+
+let region = "";
+
+kopf.on.startup(function remember() {
+  region = kopf.config("region");
+});
+
+kopf.on.create("kopfexamples", function place({ patch }) {
+  patch.spec.region = region;
+});
+
+// [/variables]
+
 // [setup]
 
 const kind = kopf.config("resource");

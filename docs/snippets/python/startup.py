@@ -20,6 +20,21 @@ def goodbye(logger, **_):
 
 # [/cleanup]
 
+# [variables]
+
+region = ''
+
+@kopf.on.startup()
+def remember(**_):
+    global region
+    region = kopf.config('region')
+
+@kopf.on.create('kopfexamples')
+def place(patch, **_):
+    patch.spec['region'] = region
+
+# [/variables]
+
 # [setup]
 
 kind = kopf.config('resource')

@@ -37,6 +37,27 @@ func goodbye(a *kopf.Activity) (any, error) {
 
 // [/cleanup]
 
+// [variables]
+
+var region string
+
+func init() {
+	kopf.OnStartup(remember)
+	kopf.OnCreate("kopfexamples", place)
+}
+
+func remember(*kopf.Activity) (any, error) {
+	region = kopf.Config("region")
+	return nil, nil
+}
+
+func place(c *kopf.Change) (any, error) {
+	c.Patch.Spec.Set("region", region)
+	return nil, nil
+}
+
+// [/variables]
+
 // [setup]
 
 func init() {

@@ -1,5 +1,7 @@
 //! Handlers for the beginning and the end of an operator.
 
+use std::sync::OnceLock;
+
 use kopf::{Activity, Change, Error, Handler, Operator};
 
 // [startup]
@@ -23,6 +25,22 @@ async fn goodbye(a: Activity) {
 }
 
 // [/cleanup]
+
+// [variables]
+
+static REGION: OnceLock<String> = OnceLock::new();
+
+#[kopf::startup]
+fn remember(_: Activity) {
+    REGION.get_or_init(|| kopf::config("region").unwrap_or_default());
+}
+
+#[kopf::create("kopfexamples")]
+async fn place(c: Change) {
+    c.patch.spec().set("region", REGION.get());
+}
+
+// [/variables]
 
 // [setup]
 
