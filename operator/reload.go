@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -122,5 +121,5 @@ func (op *Operator) retire(ctx context.Context, left <-chan struct{}, modules []
 		op.options.Log.Debug().Str(loggers.Field, "kopf.reactor").Msg(fmt.Sprintf("%s is closed: %s.", module.Name(), module.Digest()))
 		op.forget(module)
 	}
-	debug.FreeOSMemory() // as at the start
+	trims.freed(op)
 }

@@ -21,6 +21,10 @@ const (
 	// Those of a process in which an operator has started less than trimPause ago.
 	trimLeastStarted = 1 << 20
 	trimPauseStarted = 5 * time.Second
+
+	// A trim takes one of so many parts of the time at most: it collects the whole heap, and authors
+	// of hosted operators can cause many starts.
+	trimShare = 50
 )
 
 // trimming decides when the process returns memory to the system: after a start, what loading took
@@ -32,6 +36,8 @@ type trimming struct {
 	seen     uint64    // bytes that were allocated up to the last look
 	starting time.Time // until when the latest start matters
 	loaded   bool      // operators have started since the last trim
+
+	rest time.Duration // the shortest pause after the last trim
 }
 
 // started notices that operators have begun to serve.
@@ -46,7 +52,7 @@ func (t *trimming) due(now time.Time, allocated uint64) bool {
 	}
 	idle := allocated-t.seen < trimQuiet && allocated-t.trimmed >= least
 	t.seen = allocated
-	if !idle && !t.loaded || now.Sub(t.last) < pause {
+	if !idle && !t.loaded || now.Sub(t.last) < max(pause, t.rest) {
 		return false
 	}
 	t.last, t.trimmed, t.loaded = now, allocated, false
@@ -64,7 +70,7 @@ var trims trimmer //nolint:gochecknoglobals // see above
 type trimmer struct {
 	mu    sync.Mutex // guards all below
 	items map[*Operator]struct{}
-	fresh *Operator // the latest of those that have begun to serve since the last look; nil: none
+	fresh *Operator // the latest of those that have begun to serve, or closed a module, since the last look; nil: none
 	stop  chan struct{}
 }
 
@@ -94,7 +100,16 @@ func (t *trimmer) remove(op *Operator) {
 	}
 }
 
-// look returns the latest operator that has begun to serve since the last look; nil: none has.
+// freed notices that a replaced module of an operator was closed, which leaves as much as a start.
+func (t *trimmer) freed(op *Operator) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.items[op]; ok {
+		t.fresh = op
+	}
+}
+
+// look returns fresh, and forgets it.
 func (t *trimmer) look() *Operator {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +134,9 @@ func (t *trimmer) run(stop <-chan struct{}) {
 				latest = nil
 			}
 			if runtimemetrics.Read(allocated); due.due(now, allocated[0].Value.Uint64()) {
+				began := time.Now()
 				trim(latest)
+				due.rest = trimShare * time.Since(began)
 			}
 		case <-stop:
 			return

@@ -49,6 +49,22 @@ func TestTrimming(t *testing.T) {
 	}
 }
 
+// A trim of a large heap is followed by a long pause, also if operators start all the time.
+func TestTrimsRest(t *testing.T) {
+	now, decided := time.Unix(1_800_000_000, 0), trimming{}
+	for _, step := range []struct {
+		after time.Duration
+		due   bool
+	}{{0, true}, {trimPauseStarted, false}, {time.Minute, true}} {
+		now = now.Add(step.after)
+		decided.started(now)
+		if due := decided.due(now, 0); due != step.due {
+			t.Errorf("after %v: due = %t", step.after, due)
+		}
+		decided.rest = time.Minute
+	}
+}
+
 // Operators that end before the first look are not kept.
 func TestTrimmingKeepsNoEndedOperators(t *testing.T) {
 	var all trimmer
