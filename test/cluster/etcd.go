@@ -12,11 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/test/cluster/internal/process"
 )
 
-// Etcd's name as a command of this binary, and its log.
-const (
-	etcdName    = "etcd"
-	etcdLogFile = etcdName + ".log"
-)
+// etcdName is etcd's name as a command of this binary.
+const etcdName = "etcd"
 
 // etcdSocket is where etcd listens, relative to the data folder. A socket in
 // a private folder needs no port, no certificates and no passwords. Both sides
