@@ -17,7 +17,6 @@ const (
 	opI64Eqz       = 0x50
 	opI32And       = 0x71
 	opI32Add       = 0x6a
-	opI32Sub       = 0x6b
 	opI32ShrU      = 0x76
 	opI64LtS       = 0x53
 	opI64Add       = 0x7c
