@@ -20,11 +20,8 @@ import (
 // Ed25519. As in cosign, the hash is SHA-256 where there is a choice.
 type PublicKey struct {
 	key         crypto.PublicKey
-	fingerprint string
+	fingerprint string // the SHA-256 of the key's PKIX form, in hexadecimal
 }
-
-// Fingerprint returns the SHA-256 of the key's PKIX form, in hexadecimal.
-func (k *PublicKey) Fingerprint() string { return k.fingerprint }
 
 // ParsePublicKey parses a key in PEM.
 func ParsePublicKey(text []byte) (*PublicKey, error) {

@@ -153,7 +153,7 @@ func TestWorstKeys(t *testing.T) {
 	for name, text := range worstPEM(4 << 20) {
 		boundedtest.Parse(t, name, text, func(text []byte) error {
 			if key, err := ParsePublicKey(text); err == nil {
-				t.Errorf("%s: a public key: %s", name, key.Fingerprint())
+				t.Errorf("%s: a public key: %s", name, key.fingerprint)
 			}
 			_, err := ParsePrivateKey(text, func() ([]byte, error) { return []byte("secret"), nil })
 			if err == nil {
