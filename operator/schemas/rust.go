@@ -19,9 +19,7 @@ func (t *Types) readRust(text string) error {
 	for !p.ends() {
 		switch {
 		case p.peek().doc || p.is("#"):
-			if err := p.attributes(&traits); err != nil {
-				return err
-			}
+			p.attributes(&traits)
 			continue
 		case p.is("pub"):
 			p.visibility()
@@ -130,21 +128,31 @@ func (p *rustParser) visibility() {
 	}
 }
 
-// attributes adds one line of documentation, or one attribute.
-func (p *rustParser) attributes(a *rustAttributes) error {
-	if p.peek().doc {
-		a.doc = append(a.doc, p.take().text)
-		return nil
+// attributes adds the lines of documentation and the attributes that follow.
+func (p *rustParser) attributes(a *rustAttributes) {
+	for {
+		switch {
+		case p.peek().doc:
+			a.doc = append(a.doc, p.take().text)
+		case p.is("#"):
+			p.attribute(a)
+		default:
+			return
+		}
 	}
+}
+
+// attribute adds one attribute, if it is one of serde.
+func (p *rustParser) attribute(a *rustAttributes) {
 	if p.at++; p.is("!") {
 		p.at++
 	}
 	if !p.is("[") {
-		return nil
+		return
 	}
 	inside := p.inside()
 	if !inside.is("serde") || !inside.after("(") {
-		return nil
+		return
 	}
 	inside.at++
 	inside = inside.inside()
@@ -164,7 +172,6 @@ func (p *rustParser) attributes(a *rustAttributes) error {
 			a.serde[name] = value
 		}
 	}
-	return nil
 }
 
 // item reads a struct or an enum.
@@ -183,14 +190,13 @@ func (p *rustParser) item(t *Types, a rustAttributes) error {
 	}
 	inside := p.inside()
 	var s *shape
-	var err error
 	if kind == "struct" {
-		s, err = inside.fields(a)
+		var err error
+		if s, err = inside.fields(a); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	} else {
-		s, err = inside.variants(a)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		s = inside.variants(a)
 	}
 	s.doc = a.text()
 	t.shapes[name] = s
@@ -215,11 +221,7 @@ func (p *rustParser) fields(of rustAttributes) (*shape, error) {
 	s := &shape{kind: object}
 	for !p.ends() {
 		var a rustAttributes
-		for p.peek().doc || p.is("#") {
-			if err := p.attributes(&a); err != nil {
-				return nil, err
-			}
-		}
+		p.attributes(&a)
 		if p.is("pub") {
 			p.visibility()
 		}
@@ -256,15 +258,11 @@ func (p *rustParser) whole() *shape {
 }
 
 // variants reads the variants of an enum, which have no values.
-func (p *rustParser) variants(of rustAttributes) (*shape, error) {
+func (p *rustParser) variants(of rustAttributes) *shape {
 	s := &shape{kind: choice}
 	for !p.ends() {
 		var a rustAttributes
-		for p.peek().doc || p.is("#") {
-			if err := p.attributes(&a); err != nil {
-				return nil, err
-			}
-		}
+		p.attributes(&a)
 		name := renamed(p.take().text, of.serde["rename_all"])
 		if to := a.serde["rename"]; to != "" {
 			name = to
@@ -272,14 +270,14 @@ func (p *rustParser) variants(of rustAttributes) (*shape, error) {
 		s.variants = append(s.variants, name)
 		if p.is("(") || p.is("{") {
 			p.group()
-			return refused("a variant with values has no schema"), nil
+			return refused("a variant with values has no schema")
 		}
 		for !p.ends() && !p.is(",") {
 			p.at++ // = 1
 		}
 		p.at++
 	}
-	return s, nil
+	return s
 }
 
 // shape reads a type.
