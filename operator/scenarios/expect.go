@@ -351,15 +351,11 @@ func (f *File) readObjects(n documents.Node) (check, error) {
 }
 
 func readAbsent(n documents.Node) (check, error) {
-	var refs []apiserver.Reference
-	items := n.Items()
-	for _, item := range items {
-		ref, err := reference(item)
-		if err != nil {
-			return nil, err
-		}
-		refs = append(refs, ref)
+	refs, err := references(n)
+	if err != nil {
+		return nil, err
 	}
+	items := n.Items()
 	return func(r *run) []Mismatch {
 		var all []Mismatch
 		for i, ref := range refs {

@@ -148,7 +148,8 @@ func reference(n documents.Node) (ref apiserver.Reference, err error) {
 	return ref, nil
 }
 
-func (*File) readDelete(n documents.Node, m *manner) (action, error) {
+// references reads what reference reads, once or as a list.
+func references(n documents.Node) ([]apiserver.Reference, error) {
 	var refs []apiserver.Reference
 	for _, item := range n.Items() {
 		ref, err := reference(item)
@@ -156,6 +157,14 @@ func (*File) readDelete(n documents.Node, m *manner) (action, error) {
 			return nil, err
 		}
 		refs = append(refs, ref)
+	}
+	return refs, nil
+}
+
+func (*File) readDelete(n documents.Node, m *manner) (action, error) {
+	refs, err := references(n)
+	if err != nil {
+		return nil, err
 	}
 	return func(r *run) []Mismatch {
 		var misses []Mismatch
