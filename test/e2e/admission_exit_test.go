@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestNoReviewIsLostAtTheExit: users who change objects while the operator ends notice
@@ -23,7 +21,7 @@ func TestNoReviewIsLostAtTheExit(t *testing.T) {
 		users.Go(func() {
 			for n := 0; !stop.Load(); n++ {
 				name := fmt.Sprintf("w-%d-%d", user, n)
-				if _, err := w.client().Create(t.Context(), w.widget(t, name, "{}"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+				if err := w.try(t.Context(), name); err != nil {
 					t.Errorf("%s: %v", name, err)
 					return
 				}

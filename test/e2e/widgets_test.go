@@ -101,8 +101,7 @@ func (s space) admit(t *testing.T, o options) widgets {
 func (w widgets) asked(t *testing.T) {
 	t.Helper()
 	w.eventually(t, func() error {
-		_, err := w.client().Create(t.Context(), w.widget(t, "probe", "{}"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil {
+		if err := w.try(t.Context(), "probe"); err != nil {
 			return err
 		}
 		if len(w.reviews(t, "probe")) == 0 {
@@ -133,6 +132,13 @@ func (w widgets) widget(t *testing.T, name, spec string) *unstructured.Unstructu
 func (w widgets) make(t *testing.T, name, spec string) (*unstructured.Unstructured, error) {
 	t.Helper()
 	return w.client().Create(t.Context(), w.widget(t, name, spec), metav1.CreateOptions{})
+}
+
+// try lets a widget without a spec be reviewed, and does not make it: a dry run.
+func (w widgets) try(ctx context.Context, name string) error {
+	object := map[string]any{"apiVersion": w.group + "/v1", "kind": "Widget", "metadata": map[string]any{"name": name}, "spec": map[string]any{}}
+	_, err := w.client().Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
 }
 
 // reviewed is what the guest prints of a review.
