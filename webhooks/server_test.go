@@ -455,9 +455,10 @@ func TestGracefulShutdown(t *testing.T) {
 		_, _ = io.WriteString(w, "done")
 	})
 	config := s.config(t)
+	c := client(t, config)
 	answers := make(chan string, 1)
 	go func() {
-		rsp, err := client(t, config).Get(*config.URL)
+		rsp, err := c.Get(*config.URL)
 		if err != nil {
 			answers <- err.Error()
 			return
