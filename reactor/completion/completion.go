@@ -26,69 +26,41 @@ func New(once bool) *Completion {
 	return &Completion{open: map[string]bool{}, unlisted: map[dimensions.Key]bool{}}
 }
 
-// Begin marks the streams as known. Before that, State reports no completion.
-func (s *Completion) Begin() {
+// update changes the fields under the lock. A nil Completion has none to change.
+func (s *Completion) update(change func()) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begun = true
+	change()
 }
 
+// Begin marks the streams as known. Before that, State reports no completion.
+func (s *Completion) Begin() { s.update(func() { s.begun = true }) }
+
 // Expect is called for each stream before it is started.
-func (s *Completion) Expect(key dimensions.Key) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unlisted[key] = true
-}
+func (s *Completion) Expect(key dimensions.Key) { s.update(func() { s.unlisted[key] = true }) }
 
 // Listed marks the initial listing of a stream as complete, or as one that never
 // completes. All of its objects have been added before.
-func (s *Completion) Listed(key dimensions.Key) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.unlisted, key)
-}
+func (s *Completion) Listed(key dimensions.Key) { s.update(func() { delete(s.unlisted, key) }) }
 
 // Add is called for each listed object.
-func (s *Completion) Add(key string) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open[key] = true
-}
+func (s *Completion) Add(key string) { s.update(func() { s.open[key] = true }) }
 
 // Done marks an object as handled until it changes.
 func (s *Completion) Done(key string) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[key] {
-		delete(s.open, key)
-		s.handled++
-	}
+	s.update(func() {
+		if s.open[key] {
+			delete(s.open, key)
+			s.handled++
+		}
+	})
 }
 
 // Fail counts a handler that has failed for good, or an object that cannot be handled.
-func (s *Completion) Fail() {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed++
-}
+func (s *Completion) Fail() { s.update(func() { s.failed++ }) }
 
 // State reports whether no work remains, and the results so far.
 func (s *Completion) State() (settled bool, handled, failed int) {
