@@ -259,17 +259,7 @@ func (r *replica) Led() <-chan struct{} { return r.led.Given() }
 func (r *replica) HoldLead() (until time.Time, err error) { return r.holdLead() }
 
 // leads reports whether the replica has become the leader.
-func (r *replica) leads() bool {
-	if r == nil {
-		return true
-	}
-	select {
-	case <-r.led.Given():
-		return true
-	default:
-		return false
-	}
-}
+func (r *replica) leads() bool { return r == nil || r.led.IsGiven() }
 
 // await waits until the replica is the leader. It returns only the context's error.
 func (r *replica) await(ctx context.Context) error {

@@ -37,6 +37,16 @@ func (s *Signal) Give() {
 // Given returns a channel that is closed when the signal is given.
 func (s *Signal) Given() <-chan struct{} { return s.given }
 
+// IsGiven reports whether the signal was given.
+func (s *Signal) IsGiven() bool {
+	select {
+	case <-s.given:
+		return true
+	default:
+		return false
+	}
+}
+
 // Then calls a function once, in a goroutine of its own, when the signal was given or the context has ended. It returns at once.
 func (s *Signal) Then(ctx context.Context, do func()) {
 	ctx, end := context.WithCancel(ctx)

@@ -71,15 +71,7 @@ func (s *Stream) standBy(ctx context.Context, sink *queueSink, led func()) {
 
 // standsBy reports whether another replica is the leader.
 func (o *Host) standsBy() bool {
-	if o.Leader == nil || o.Leader.Led == nil {
-		return false
-	}
-	select {
-	case <-o.Leader.Led.Given():
-		return false
-	default:
-		return true
-	}
+	return o.Leader != nil && o.Leader.Led != nil && !o.Leader.Led.IsGiven()
 }
 
 // standbySink is a queueSink of a replica that is not the leader.
