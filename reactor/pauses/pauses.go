@@ -1,6 +1,4 @@
 // Package pauses records whether an operator works or pauses, and why.
-//
-// Kopf: kopf._cogs.aiokits.aiotoggles.ToggleSet (v1.45).
 package pauses
 
 import (
@@ -13,7 +11,8 @@ import (
 )
 
 // Pauses records whether the operator works or pauses. There may be several reasons to
-// pause: one for each peering object, and one if no peering object exists.
+// pause: one for each peering object, one if no peering object exists, and one while another
+// replica is the leader.
 //
 // Kopf: kopf._cogs.aiokits.aiotoggles.ToggleSet (v1.45).
 type Pauses struct {
@@ -25,11 +24,10 @@ type Pauses struct {
 	cancels map[int]func() // called when a pause begins
 }
 
-// Reason is the peering object whose peers make the operator pause. The zero value stands
-// for missing peering resources.
+// Reason is why the operator pauses. The zero value stands for missing peering resources.
 type Reason struct {
-	Peering dimensions.Key
-	Standby bool // another replica is the leader
+	Peering dimensions.Key // the peering object whose peers make the operator pause
+	Standby bool           // another replica is the leader
 }
 
 // New makes a Pauses without any reason to pause.
