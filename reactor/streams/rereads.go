@@ -8,7 +8,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
-	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -77,7 +76,7 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 		case ctx.Err() != nil:
 			return it, false
 		}
-		s.host.Log.Warn().Str(loggers.Field, "kopf.reactor").Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
+		s.host.log().Warn().Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
 		if s.rest(ctx, it, q, delays.Next()) {
 			return it, false
 		}
