@@ -352,6 +352,11 @@ func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activiti
 	return &activities.Activity{Kind: kind, Handlers: e.Registry.Activities[kind], Settings: op.Settings, Services: e.Services, Log: op.Log}
 }
 
+// startWorks starts the background handlers of a generation: see activities.Background.
+func (op *Operator) startWorks(ctx context.Context, e *generations.Generation) error {
+	return op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables)
+}
+
 // newGeneration makes a generation of the operator's handlers.
 func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
 	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally, Meters: &op.meters.Handlers, Tracer: op.Tracer, Compute: op.Compute}, calls.New(op.limited(o), op.Namespaces, op.connected))
@@ -443,7 +448,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 		return nil, nil, err
 	}
 	if op.replica == nil {
-		if err := op.works.Start(ctx, op.activity(initial, abi.KindBackground), initial, op.runnables); err != nil {
+		if err := op.startWorks(ctx, initial); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -187,7 +187,7 @@ func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 		if !op.replica.leads() {
 			return // lead starts them
 		}
-		if err := op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
+		if err := op.startWorks(ctx, e); err != nil {
 			op.Log.Error().Str(loggers.Field, "kopf.reactor").Err(err).Msg("background handlers cannot be started")
 		}
 	})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/leadership"
@@ -241,7 +240,7 @@ func (op *Operator) begin(ctx context.Context) {
 	op.pauses.Set(pauses.Reason{Standby: true}, false)
 	e := op.generations.Hold()
 	defer e.Release()
-	if err := op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
+	if err := op.startWorks(ctx, e); err != nil {
 		op.replica.log.Error().Err(err).Msg("background handlers cannot be started")
 	}
 }
