@@ -1,6 +1,7 @@
 package patching
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -236,10 +237,7 @@ func (w *writing) merge(ctx context.Context, subresource string, whole *stores.P
 	if len(part) == 0 {
 		return nil
 	}
-	what := "resource"
-	if subresource != "" {
-		what = subresource
-	}
+	what := cmp.Or(subresource, "resource")
 	for attempt := 1; ; attempt++ {
 		var payload []byte
 		var err error
@@ -268,10 +266,7 @@ func (w *writing) transform(ctx context.Context, subresource string, operations 
 	if len(operations) == 0 {
 		return false, nil
 	}
-	what := "resource"
-	if subresource != "" {
-		what = subresource
-	}
+	what := cmp.Or(subresource, "resource")
 	var payload []byte
 	w.compute(ctx, func() { payload, err = json.Marshal(patches.WithTest(w.known(), operations)) })
 	if err != nil {
