@@ -294,11 +294,16 @@ func New(ids []string, account *accounts.Account) *Indices {
 // Names returns the ids of the indices.
 func (s *Indices) Names() []string { return s.names }
 
-// Discard removes an object from all indices except those for which the function returns
+// Discard removes an object from all indices.
+func (s *Indices) Discard(object string) {
+	s.DiscardUnless(object, func(string) bool { return false })
+}
+
+// DiscardUnless removes an object from all indices except those for which the function returns
 // true.
-func (s *Indices) Discard(object string, except func(id string) bool) {
+func (s *Indices) DiscardUnless(object string, keeps func(id string) bool) {
 	for id, index := range s.byID {
-		if !except(id) {
+		if !keeps(id) {
 			index.Discard(object)
 		}
 	}

@@ -24,7 +24,7 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 	}
 	key := c.it.Meta.Key()
 	if c.it.Type == watching.Deleted {
-		c.Indices.Discard(key, func(string) bool { return false })
+		c.Indices.Discard(key)
 		return nil
 	}
 	own := handling.NewCause(c.Quietly(patching.New(nil)), nil) // index handlers change nothing, so the patch is not applied
@@ -44,7 +44,7 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 	for id, done := range outcomes {
 		own.Work(ctx, done.Size, func() { storePairs(own, key, id, done) })
 	}
-	c.Indices.Discard(key, func(id string) bool { _, ok := outcomes[id]; return ok })
+	c.Indices.DiscardUnless(key, func(id string) bool { _, ok := outcomes[id]; return ok })
 	if state, err = state.WithOutcomes(handling.ForState(outcomes), time.Now()); err != nil {
 		return err
 	}

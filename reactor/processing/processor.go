@@ -79,7 +79,7 @@ func (p *Processor) Abandon(ctx context.Context, key string) {
 	if running := item.background.Load(); running != nil {
 		p.Engine.Bury(running)
 	}
-	p.Generation.Services.Indices.Discard(key, func(string) bool { return false })
+	p.Generation.Services.Indices.Discard(key)
 	p.Completion.Done(key)
 }
 

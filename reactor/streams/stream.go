@@ -291,7 +291,7 @@ func (s *Stream) depart(ctx context.Context) {
 	var ending sync.WaitGroup // their daemons can take some time
 	for key := range s.stream.Known() {
 		ending.Go(func() { p.LetGo(ctx, key) })
-		e.Services.Indices.Discard(key, func(string) bool { return false })
+		e.Services.Indices.Discard(key)
 		s.host.Completion.Done(key)
 	}
 	ending.Wait()
