@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
@@ -143,7 +144,7 @@ func (c *call) Log(t *functions.Task, level int, line []byte) {
 		return
 	}
 	text := functions.Text(line)
-	if level >= functions.LevelCritical {
+	if level >= abi.LevelCritical {
 		c.lastCritical = text
 	}
 	switch {

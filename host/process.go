@@ -6,7 +6,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/kopf-wasm/kopf/host/functions"
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/wasi"
 )
@@ -41,7 +41,7 @@ func (p *process) Sleep(wait time.Duration) {
 // wait by a step of the ABI.
 func (p *process) warnOfSleep(slept time.Duration) {
 	if p.owner != nil && slept >= longSleep && p.in.m.warned.CompareAndSwap(false, true) {
-		p.owner.functions.Env.Log(functions.LevelWarning, fmt.Sprintf("the guest slept for %v inside of %s and blocked its instance: wait by asyncio.sleep in Python, kopf.sleep in JavaScript, or the sleep of the argument in Go and Rust", slept.Round(time.Millisecond), p.export))
+		p.owner.functions.Env.Log(abi.LevelWarning, fmt.Sprintf("the guest slept for %v inside of %s and blocked its instance: wait by asyncio.sleep in Python, kopf.sleep in JavaScript, or the sleep of the argument in Go and Rust", slept.Round(time.Millisecond), p.export))
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/events"
-	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
@@ -135,7 +134,7 @@ func TestDroppedEventsAreLoggedOncePerPeriod(t *testing.T) {
 		defer stop()
 		flood := func(count int) {
 			for i := range count {
-				_ = e.Explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: loggers.LevelWarn})
+				_ = e.Explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: abi.LevelWarning})
 			}
 		}
 		flood(posting.MaxPending + 500)
@@ -160,7 +159,7 @@ func TestEventsHaveARate(t *testing.T) {
 		e := events.New(op.Settings)
 		stop := e.Start(t.Context(), op.client, "", zerolog.Nop())
 		for i := range 200 {
-			if err := e.Explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: loggers.LevelWarn}); err != nil {
+			if err := e.Explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: abi.LevelWarning}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -83,7 +83,7 @@ func about(t *testing.T, namespace, name string) abi.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return abi.Event{Level: loggers.LevelWarn, Object: object, Type: "Normal", Reason: "R", Message: "m", Backoffs: abi.Raw("[]")}
+	return abi.Event{Level: abi.LevelWarning, Object: object, Type: "Normal", Reason: "R", Message: "m", Backoffs: abi.Raw("[]")}
 }
 
 func ignored(http.ResponseWriter, *http.Request) {}

@@ -17,7 +17,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/events"
-	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
@@ -64,12 +63,12 @@ func TestPostingBySettings(t *testing.T) {
 				return err
 			}
 			ref := posting.Ref{APIVersion: "v1", Kind: "K", Name: "n", UID: "u"}
-			for _, event := range []abi.Event{{Level: loggers.LevelInfo, Message: "info"}, {Level: loggers.LevelWarn, Message: "warn"}, {Message: "any"}} {
+			for _, event := range []abi.Event{{Level: abi.LevelInfo, Message: "info"}, {Level: abi.LevelWarning, Message: "warn"}, {Message: "any"}} {
 				if err := e.Explicit(ref, event); err != nil {
 					t.Error(err)
 				}
 			}
-			e.Logged(loggers.LevelInfo, ref, "logged")
+			e.Logged(abi.LevelInfo, ref, "logged")
 			stop()
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("posted (-want +got):\n%s", diff)
@@ -94,20 +93,20 @@ func TestPosterBySettings(t *testing.T) {
 		return send(ctx, path, payload, pauses)
 	}
 	ref := posting.Ref{APIVersion: "v1", Kind: "K", Name: "n", UID: "u"}
-	if err := e.Explicit(ref, abi.Event{Level: loggers.LevelInfo, Message: "said"}); err != nil {
+	if err := e.Explicit(ref, abi.Event{Level: abi.LevelInfo, Message: "said"}); err != nil {
 		t.Error(err)
 	}
 	for _, own := range []string{"[]", "0.01", "[0.01, 0.01]"} {
-		if err := e.Explicit(ref, abi.Event{Level: loggers.LevelInfo, Message: "with its own", Backoffs: abi.Raw(own)}); err != nil {
+		if err := e.Explicit(ref, abi.Event{Level: abi.LevelInfo, Message: "with its own", Backoffs: abi.Raw(own)}); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, bad := range []string{`"often"`, "[-1]", "{"} {
-		if err := e.Explicit(ref, abi.Event{Level: loggers.LevelInfo, Message: "bad", Backoffs: abi.Raw(bad)}); err == nil || !strings.Contains(err.Error(), "the backoffs of an event") {
+		if err := e.Explicit(ref, abi.Event{Level: abi.LevelInfo, Message: "bad", Backoffs: abi.Raw(bad)}); err == nil || !strings.Contains(err.Error(), "the backoffs of an event") {
 			t.Errorf("%s: got %v", bad, err)
 		}
 	}
-	e.Logged(loggers.LevelInfo, ref, "logged")
+	e.Logged(abi.LevelInfo, ref, "logged")
 	stop()
 	if n := len(seen.all()); n != 2+1+2+3+4 {
 		t.Errorf("%d attempts, want 2 for what was said, 1, 2 and 3 for those with backoffs of their own, and 4 for what was logged", n)

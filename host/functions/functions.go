@@ -81,13 +81,6 @@ func Key(text []byte) (key string, code int64) {
 	return string(text), OK
 }
 
-// Levels of log lines.
-const (
-	LevelWarning  = 30
-	LevelError    = 40
-	LevelCritical = 50
-)
-
 // Text copies a text of a guest, and replaces invalid UTF-8.
 func Text(text []byte) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")

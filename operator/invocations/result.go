@@ -111,7 +111,7 @@ func (o *observer) see(c crossings.Crossing) {
 	defer o.mu.Unlock()
 	switch m := c.What.(type) {
 	case crossings.Log:
-		o.logs = append(o.logs, Log{LevelName(m.Level), m.Message})
+		o.logs = append(o.logs, Log{levelName(m.Level), m.Message})
 	case crossings.Event:
 		o.events = append(o.events, Event{Type: m.Event.Type, Reason: m.Event.Reason, Message: m.Event.Message, Object: crossings.Decoded(m.Event.Object)})
 	case crossings.Request:
@@ -143,16 +143,16 @@ func (o *observer) into(r *Result) {
 	r.Logs, r.Events, r.Requests, r.Memo = o.logs, o.events, o.requests, o.memo
 }
 
-// LevelName returns the name of one of Kopf's levels.
-func LevelName(level int) string {
+// levelName returns the name of one of the levels of package abi.
+func levelName(level int) string {
 	switch {
-	case level <= 10:
+	case level <= abi.LevelDebug:
 		return "debug"
-	case level <= 20:
+	case level <= abi.LevelInfo:
 		return "info"
-	case level <= 30:
+	case level <= abi.LevelWarning:
 		return "warning"
-	case level <= 40:
+	case level <= abi.LevelError:
 		return "error"
 	}
 	return "critical"

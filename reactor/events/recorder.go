@@ -110,7 +110,7 @@ func NamespaceOfEvents(info credentials.Info, caller *calls.Caller, log zerolog.
 // posting is disabled.
 func (e *Recorder) Explicit(ref posting.Ref, event abi.Event) error {
 	s := e.Settings.Posting
-	enabled := s.Enabled || event.Level == loggers.LevelWarn
+	enabled := s.Enabled || event.Level == abi.LevelWarning
 	if e.Poster == nil || !enabled || event.Level > 0 && event.Level < s.Level {
 		return nil
 	}
@@ -145,13 +145,13 @@ func (e *Recorder) Logged(level int, ref posting.Ref, message string) {
 // eventTypeOf returns the event type of a log message.
 func eventTypeOf(level int) string {
 	switch {
-	case level <= loggers.LevelDebug:
+	case level <= abi.LevelDebug:
 		return "Debug"
-	case level <= loggers.LevelInfo:
+	case level <= abi.LevelInfo:
 		return "Normal"
-	case level <= loggers.LevelWarn:
+	case level <= abi.LevelWarning:
 		return "Warning"
-	case level <= loggers.LevelError:
+	case level <= abi.LevelError:
 		return "Error"
 	}
 	return "Fatal"

@@ -155,7 +155,7 @@ func (x *Execution) Attempt(ctx context.Context, h *registries.Handler, c *Cause
 
 // Over returns the outcome of a handler that gets no further attempt; nil if it gets one.
 func (x *Execution) Over(h *registries.Handler, c *Cause, state progression.HandlerState) *Outcome {
-	if c.Log.Uses(loggers.LevelDebug) {
+	if c.Log.Uses(abi.LevelDebug) {
 		c.Log.Debug(h.Title() + " is invoked.")
 	}
 	failure := exhausted(h, state)

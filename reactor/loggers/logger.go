@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/reactor/posting"
@@ -41,25 +42,17 @@ type Poster interface {
 	Logged(level int, ref posting.Ref, message string)
 }
 
-// These are Kopf's levels.
-const (
-	LevelDebug = 10
-	LevelInfo  = 20
-	LevelWarn  = 30
-	LevelError = 40
-)
-
 // Debug logs at level 10.
-func (l Logger) Debug(message string) { l.At(LevelDebug, message) }
+func (l Logger) Debug(message string) { l.At(abi.LevelDebug, message) }
 
 // Info logs at level 20.
-func (l Logger) Info(message string) { l.At(LevelInfo, message) }
+func (l Logger) Info(message string) { l.At(abi.LevelInfo, message) }
 
 // Warn logs at level 30.
-func (l Logger) Warn(message string) { l.At(LevelWarn, message) }
+func (l Logger) Warn(message string) { l.At(abi.LevelWarning, message) }
 
 // Error logs at level 40.
-func (l Logger) Error(message string) { l.At(LevelError, message) }
+func (l Logger) Error(message string) { l.At(abi.LevelError, message) }
 
 // Failure logs an error with the stack that the guest has sent, if any.
 func (l Logger) Failure(message, stack string) {
@@ -86,7 +79,7 @@ func (l Logger) Uses(level int) bool { return l.GetLevel() <= l.level(level) }
 
 // level returns the level of lines for one of Kopf's levels.
 func (l Logger) level(level int) zerolog.Level {
-	if l.quiet && level < LevelWarn {
+	if l.quiet && level < abi.LevelWarning {
 		return ZerologLevel(level) - 1 // trace, which is never shown, instead of debug
 	}
 	return ZerologLevel(level)
@@ -116,16 +109,16 @@ func (l Logger) Local() Logger {
 	return l
 }
 
-// ZerologLevel converts one of Kopf's levels.
+// ZerologLevel converts one of the levels of package abi.
 func ZerologLevel(level int) zerolog.Level {
 	switch {
-	case level <= LevelDebug:
+	case level <= abi.LevelDebug:
 		return zerolog.DebugLevel
-	case level <= LevelInfo:
+	case level <= abi.LevelInfo:
 		return zerolog.InfoLevel
-	case level <= LevelWarn:
+	case level <= abi.LevelWarning:
 		return zerolog.WarnLevel
-	case level <= LevelError:
+	case level <= abi.LevelError:
 		return zerolog.ErrorLevel
 	}
 	return zerolog.FatalLevel

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
@@ -17,7 +18,7 @@ func (p *posted) Logged(int, posting.Ref, string) { *p++ }
 
 // Messages that are written are posted, and no others. Uses is true for them.
 func TestUsedMessages(t *testing.T) {
-	levels := []int{LevelDebug, LevelInfo, LevelWarn, LevelError}
+	levels := []int{abi.LevelDebug, abi.LevelInfo, abi.LevelWarning, abi.LevelError}
 	for _, shown := range []zerolog.Level{zerolog.TraceLevel, zerolog.DebugLevel, zerolog.InfoLevel, zerolog.ErrorLevel} {
 		for _, level := range levels {
 			var out bytes.Buffer

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/causes"
@@ -245,7 +246,7 @@ func (w *writing) merge(ctx context.Context, subresource string, whole *stores.P
 		if err != nil {
 			return err
 		}
-		if w.Log.Uses(loggers.LevelDebug) {
+		if w.Log.Uses(abi.LevelDebug) {
 			w.Log.Debug(fmt.Sprintf("Merge-patching the %s with: %s", what, payload))
 		}
 		err = w.send(ctx, subresource, clients.MergePatch, payload)
@@ -272,7 +273,7 @@ func (w *writing) transform(ctx context.Context, subresource string, operations 
 	if err != nil {
 		return false, err
 	}
-	if w.Log.Uses(loggers.LevelDebug) {
+	if w.Log.Uses(abi.LevelDebug) {
 		w.Log.Debug(fmt.Sprintf("JSON-patching the %s with: %s", what, payload))
 	}
 	err = w.send(ctx, subresource, clients.JSONPatch, payload)

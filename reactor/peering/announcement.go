@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
@@ -80,9 +81,9 @@ func (a Announcement) write(ctx context.Context, n notice, log zerolog.Logger) e
 	if err != nil {
 		return fmt.Errorf("peering %s %s: %w", loggers.Quote(a.Name), loggers.Scope(n.namespace), err)
 	}
-	level := loggers.LevelInfo
+	level := abi.LevelInfo
 	if !found {
-		level = loggers.LevelWarn // no operator pauses for it
+		level = abi.LevelWarning // no operator pauses for it
 	}
 	log.WithLevel(loggers.ZerologLevel(level)).Msg(fmt.Sprintf("Keep-alive of %s in %s %s: %s.",
 		loggers.Quote(a.Identity), loggers.Quote(a.Name), loggers.Scope(n.namespace), foundOrNot(found)))

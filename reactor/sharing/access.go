@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/rights"
 )
@@ -84,7 +85,7 @@ func (r *right) holds(ctx context.Context) bool {
 		r.next = now.Add(asking)
 	case err != nil, !allowed:
 		r.confirmed = time.Time{}
-		r.log(10, fmt.Sprintf("The watch of %s is not shared: the account may not list and watch them, or this is unknown: %v", r.scope.Plural, err))
+		r.log(abi.LevelDebug, fmt.Sprintf("The watch of %s is not shared: the account may not list and watch them, or this is unknown: %v", r.scope.Plural, err))
 	default:
 		r.confirmed = now
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/interests"
@@ -273,7 +274,7 @@ func (f *feed) add(up *upstream, event watching.Event) error {
 	defer f.mu.Unlock()
 	order, err := resourceversion.CompareResourceVersion(event.Meta.ResourceVersion, f.last)
 	if err != nil || order < 0 {
-		f.hub.options.Log(30, "The events of "+string(f.key.path)+" have no order, so their watch is not shared.")
+		f.hub.options.Log(abi.LevelWarning, "The events of "+string(f.key.path)+" have no order, so their watch is not shared.")
 		return errUnshared
 	}
 	before := f.last

@@ -30,8 +30,7 @@ type Options struct {
 	// Watching returns the timeouts of the shared watches. Selectors in it have no effect.
 	Watching func() watching.Options
 
-	// Log gets what happens to shared watches. The levels are those of Kopf: 10 is debug, 30
-	// is a warning.
+	// Log gets what happens to shared watches. The levels are those of package abi.
 	Log func(level int, message string)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -58,7 +59,7 @@ func (s *subscription) Watch(ctx context.Context, r watching.Request) (watching.
 		case errors.Is(err, errUnshared):
 			return s.own.Watch(ctx, r)
 		case errors.Is(err, errBehind):
-			s.right.log(10, fmt.Sprintf("The shared watch of %s is ahead; catching up.", r.Path))
+			s.right.log(abi.LevelDebug, fmt.Sprintf("The shared watch of %s is ahead; catching up.", r.Path))
 			lines, err := s.own.Watch(ctx, r)
 			if err != nil {
 				return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -59,7 +60,7 @@ func (s *Stream) Present(ctx context.Context, take func(event Event, current boo
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		s.Log(30, fmt.Sprintf("The objects of %s cannot be listed again, which will be repeated: %v", s.Path, err))
+		s.Log(abi.LevelWarning, fmt.Sprintf("The objects of %s cannot be listed again, which will be repeated: %v", s.Path, err))
 		if err := backoffs.Pause(ctx, pauses.Next()); err != nil {
 			return "", err
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kopf-wasm/kopf/abi"
 )
 
 // SameServer returns the current version of the server's data. It also returns ErrExpired if
@@ -25,6 +27,6 @@ func (s *Stream) SameServer(ctx context.Context, options Options, version string
 	if err != nil || order >= 0 { // some servers have versions that cannot be compared
 		return meta.ResourceVersion, nil
 	}
-	s.Log(30, fmt.Sprintf("The server has older data of %s than before: the version %s after %s; listing it again.", s.Path, meta.ResourceVersion, version))
+	s.Log(abi.LevelWarning, fmt.Sprintf("The server has older data of %s than before: the version %s after %s; listing it again.", s.Path, meta.ResourceVersion, version))
 	return meta.ResourceVersion, ErrExpired
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
@@ -146,7 +147,7 @@ func (r *run) rest(d time.Duration) {
 
 func (s *Stream) failed(err error) {
 	s.health.failed(err)
-	s.Log(30, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
+	s.Log(abi.LevelWarning, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
 }
 
 // watch is an open watch.

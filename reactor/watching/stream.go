@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
@@ -126,7 +127,7 @@ func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err erro
 		if !s.unstreamable {
 			return version, err
 		}
-		s.Log(30, fmt.Sprintf("The server cannot stream the initial listing of %s; listing it: %v", s.Path, err))
+		s.Log(abi.LevelWarning, fmt.Sprintf("The server cannot stream the initial listing of %s; listing it: %v", s.Path, err))
 	}
 	if version, err = s.list(ctx, sink); err != nil {
 		return "", err
@@ -216,7 +217,7 @@ func (s *Stream) pages(ctx context.Context, read pageReader, restart func(), tak
 		})
 		switch code, _ := clients.Code(err); {
 		case code == http.StatusGone && query.Has("continue"):
-			s.Log(10, fmt.Sprintf("The listing of %s has expired between two pages; listing it at once.", s.Path))
+			s.Log(abi.LevelDebug, fmt.Sprintf("The listing of %s has expired between two pages; listing it at once.", s.Path))
 			query.Del("continue")
 			query.Del("limit")
 			restart()
@@ -342,7 +343,7 @@ func (s *Stream) take(event Event, version string, sink Sink) (string, error) {
 		}
 		return cmp.Or(event.Meta.ResourceVersion, version), nil
 	default:
-		s.Log(30, fmt.Sprintf("Ignoring an unsupported event type: %q", event.Type))
+		s.Log(abi.LevelWarning, fmt.Sprintf("Ignoring an unsupported event type: %q", event.Type))
 		return version, nil
 	}
 	sink.Event(event)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
 )
 
 // errInactive means that nothing has arrived for too long.
@@ -31,7 +33,7 @@ func (s *Stream) watchdog(patience time.Duration, end func()) *watchdog {
 			if w.extends() {
 				return
 			}
-			s.Log(10, fmt.Sprintf("Watch-stream for %s is inactive, reconnecting.", s.Path))
+			s.Log(abi.LevelDebug, fmt.Sprintf("Watch-stream for %s is inactive, reconnecting.", s.Path))
 			end()
 		})
 	}

@@ -1,17 +1,18 @@
 package kopf
 
 import (
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
 // Levels of log messages: those of Python, as in the host's settings.
 const (
-	LevelDebug    = 10
-	LevelInfo     = 20
-	LevelWarn     = 30
-	LevelError    = 40
-	LevelCritical = 50
+	LevelDebug    = abi.LevelDebug
+	LevelInfo     = abi.LevelInfo
+	LevelWarn     = abi.LevelWarning
+	LevelError    = abi.LevelError
+	LevelCritical = abi.LevelCritical
 )
 
 // Logger writes to the log of the handled object. As in log/slog, the message is

@@ -52,7 +52,7 @@ func log(c Caller, stack []uint64) {
 	line, found := c.Memory().Read(ptr, min(size, functions.MaxLine))
 	if !found {
 		line = fmt.Appendf(nil, "The module called log with %d bytes at the address %#x, but its memory has %d bytes.", size, ptr, c.Memory().Size())
-		c.Log(t, functions.LevelError, line)
+		c.Log(t, abi.LevelError, line)
 		return
 	}
 	c.Log(t, int(int32(imports.U32(stack, 1))), line)
