@@ -59,13 +59,7 @@ func load(rules *clientcmd.ClientConfigLoadingRules, named string) (*credentials
 	if err != nil {
 		return nil, err
 	}
-	if err := choose(raw, named); err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
-	}
-	if err := complete(raw); err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
-	}
-	if err := checkFiles(raw); err != nil {
+	if err := settle(raw, named); err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
 	}
 	loader := clientcmd.NewNonInteractiveClientConfig(*raw, "", &clientcmd.ConfigOverrides{}, rules)
@@ -82,6 +76,17 @@ func load(rules *clientcmd.ClientConfigLoadingRules, named string) (*credentials
 	}
 	config.QPS = -1 // the limits of the operator apply instead
 	return &credentials.Info{Config: config, DefaultNamespace: namespace, Priority: priorityOfKubeconfig}, nil
+}
+
+// settle makes the named context the current one, and checks that it is complete, and what it refers to.
+func settle(raw *clientcmdapi.Config, named string) error {
+	if err := choose(raw, named); err != nil {
+		return err
+	}
+	if err := complete(raw); err != nil {
+		return err
+	}
+	return checkFiles(raw)
 }
 
 // choose makes the named context the current one.
