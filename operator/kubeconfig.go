@@ -39,7 +39,7 @@ func KubeconfigContext(name string) Login {
 }
 
 // KubeconfigAt logs in with the current context of one file.
-func KubeconfigAt(path string) func(context.Context) (*credentials.Info, error) {
+func KubeconfigAt(path string) Login {
 	return func(context.Context) (*credentials.Info, error) {
 		return connect(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, "")
 	}

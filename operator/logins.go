@@ -46,7 +46,7 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // logins returns the host's own login methods: that of the embedding program, or the default
 // ones.
-func logins(own func(context.Context) (*credentials.Info, error)) []credentials.HostLogin {
+func logins(own Login) []credentials.HostLogin {
 	if own != nil {
 		return []credentials.HostLogin{{Name: "host", Get: own}}
 	}
@@ -71,7 +71,7 @@ func ServiceAccount(ctx context.Context) (*credentials.Info, error) {
 // server of $KUBERNETES_SERVICE_HOST and $KUBERNETES_SERVICE_PORT. It returns nil if a
 // variable or the token is missing. It reads the token again when the token is old or was
 // refused.
-func ServiceAccountAt(dir string) func(context.Context) (*credentials.Info, error) {
+func ServiceAccountAt(dir string) Login {
 	return func(context.Context) (*credentials.Info, error) {
 		host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 		tokenFile, authorities := filepath.Join(dir, "token"), filepath.Join(dir, "ca.crt")

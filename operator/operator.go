@@ -15,7 +15,6 @@ import (
 	"github.com/kopf-wasm/kopf/operator/dryrun"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/claims"
-	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/observation"
@@ -183,7 +182,7 @@ type Options struct {
 	// the names "kubeconfig" and "service_account".
 	//
 	// See https://docs.kopf.dev/en/latest/authentication/
-	Login func(ctx context.Context) (*credentials.Info, error)
+	Login Login
 
 	// AllowServer lets login handlers choose the API server, its certificate authorities,
 	// and whether to verify its certificate. AllowProxy lets them choose the proxy. By

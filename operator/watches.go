@@ -30,7 +30,7 @@ type Scope = sharing.Scope
 type WatchesOptions struct {
 	// Login returns the credentials of the host, which make the shared watches. If it is nil,
 	// ServiceAccount and Kubeconfig are used.
-	Login func(ctx context.Context) (*credentials.Info, error)
+	Login Login
 
 	// Settings have the timeouts of the shared watches; nil: the defaults.
 	Settings *settings.Settings
