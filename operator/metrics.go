@@ -98,8 +98,8 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	send(ch, daemons, prometheus.GaugeValue, float64(counts.Daemons))
 	send(ch, indexed, prometheus.GaugeValue, float64(counts.Indexed))
 	send(ch, paused, prometheus.GaugeValue, number(counts.Paused))
-	if leading, shared := counts.Leads, counts.Shared; shared {
-		send(ch, leads, prometheus.GaugeValue, number(leading))
+	if counts.Shared {
+		send(ch, leads, prometheus.GaugeValue, number(counts.Leads))
 	}
 	if share := counts.Share; share != nil {
 		send(ch, members, prometheus.GaugeValue, float64(share.Members))
