@@ -56,11 +56,3 @@ func (o *announceOptions) announcement(cmd *cobra.Command, args []string, stderr
 
 // announce is operator.Announce. Tests of flags replace it.
 type announce func(ctx context.Context, a operator.Announcement) error
-
-// contextOf returns the context of a command, or a background context without one.
-func contextOf(cmd *cobra.Command) context.Context {
-	if ctx := cmd.Context(); ctx != nil {
-		return ctx
-	}
-	return context.Background()
-}

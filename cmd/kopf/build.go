@@ -48,7 +48,7 @@ If a tool is missing, build says how to get it, and exits with 6.`,
 			if err != nil {
 				return err
 			}
-			return o.build(contextOf(cmd), project, output, stdout, stderr)
+			return o.build(cmd.Context(), project, output, stdout, stderr)
 		},
 	}
 	flags := cmd.Flags()

@@ -29,7 +29,7 @@ Every flag can also be set by a variable: --host by KOPF_DESCRIBE_HOST.`,
 			if err := fromEnvironment(cmd); err != nil {
 				return err
 			}
-			_, f, err := o.one(contextOf(cmd), args)
+			_, f, err := o.one(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

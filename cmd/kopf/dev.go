@@ -46,7 +46,7 @@ With --cluster, it runs an empty throw-away cluster, with the resource definitio
 			if len(o.namespaces) == 0 && !o.clusterwide {
 				o.namespaces = []string{"default"}
 			}
-			return o.developIn(contextOf(cmd), args, throwAway, stdout, stderr)
+			return o.developIn(cmd.Context(), args, throwAway, stdout, stderr)
 		},
 	}
 	flags := cmd.Flags()

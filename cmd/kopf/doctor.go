@@ -47,7 +47,7 @@ not need.`,
 			if len(o.namespaces) == 0 && !o.clusterwide {
 				o.namespaces = []string{"default"}
 			}
-			report, err := o.examine(contextOf(cmd), append(args, "")[0], stderr)
+			report, err := o.examine(cmd.Context(), append(args, "")[0], stderr)
 			if err != nil {
 				return err
 			}

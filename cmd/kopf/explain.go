@@ -57,7 +57,7 @@ serving host how the operator does, and what it does for the object now.`,
 			if err != nil {
 				return err
 			}
-			return o.explain(contextOf(cmd), subject, stdout, stderr)
+			return o.explain(cmd.Context(), subject, stdout, stderr)
 		},
 	}
 	o.addExplainFlags(cmd)

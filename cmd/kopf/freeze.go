@@ -37,7 +37,7 @@ it. Every flag also has an environment variable: KOPF_FREEZE_PEERING sets --peer
 			if message != "" {
 				a.Log.Info().Msg("Freezing: " + message)
 			}
-			return run(contextOf(cmd), a)
+			return run(cmd.Context(), a)
 		},
 	}
 	o.addFlags(cmd)

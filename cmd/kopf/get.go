@@ -53,7 +53,7 @@ func (o *hostOptions) selected(cmd *cobra.Command, args []string) (*facts.Report
 	if len(args) > 1 {
 		return nil, usageError{fmt.Errorf("unexpected argument %q: want one operator at most", args[1])}
 	}
-	_, report, err := o.report(contextOf(cmd))
+	_, report, err := o.report(cmd.Context())
 	if err != nil || len(args) == 0 {
 		return report, err
 	}

@@ -130,7 +130,7 @@ func similar(report *facts.Report, name string) []string {
 
 // complete completes the names of operators, if the host answers in time.
 func (o *hostOptions) complete(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(contextOf(cmd), completing)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completing)
 	defer cancel()
 	var names []string
 	if _, report, err := o.report(ctx); err == nil && len(args) == 0 {

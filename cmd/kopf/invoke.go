@@ -56,7 +56,7 @@ The exit code is 5 if the handler has failed.`,
 			if err := o.check(args); err != nil {
 				return err
 			}
-			return o.invoke(contextOf(cmd), args, stdout, stderr)
+			return o.invoke(cmd.Context(), args, stdout, stderr)
 		},
 	}
 	o.addInvokeFlags(cmd)

@@ -60,7 +60,7 @@ cluster of the current context.`,
 			if err := o.check(); err != nil {
 				return err
 			}
-			return o.print(contextOf(cmd), args, stdout, stderr)
+			return o.print(cmd.Context(), args, stdout, stderr)
 		},
 	}
 	o.addManifestFlags(cmd)

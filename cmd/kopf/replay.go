@@ -44,7 +44,7 @@ The exit code is 5 if there is a difference.`,
 			if len(args) != 1 {
 				return usageError{errors.New("name one recording")}
 			}
-			return o.replay(contextOf(cmd), args[0], stdout, stderr)
+			return o.replay(cmd.Context(), args[0], stdout, stderr)
 		},
 	}
 	flags := cmd.Flags()

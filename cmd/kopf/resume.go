@@ -20,7 +20,7 @@ Every flag also has an environment variable: KOPF_RESUME_PEERING sets --peering.
 			if err != nil {
 				return err
 			}
-			return run(contextOf(cmd), a) // an announcement without a lifetime removes the record
+			return run(cmd.Context(), a) // an announcement without a lifetime removes the record
 		},
 	}
 	o.addFlags(cmd)

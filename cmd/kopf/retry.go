@@ -24,11 +24,11 @@ Every flag can also be set by a variable: --host by KOPF_RETRY_HOST.`,
 			if err := fromEnvironment(cmd); err != nil {
 				return err
 			}
-			c, f, err := o.one(contextOf(cmd), args)
+			c, f, err := o.one(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			if err := c.Retry(contextOf(cmd), f); err != nil {
+			if err := c.Retry(cmd.Context(), f); err != nil {
 				return err
 			}
 			becomes := "is started again"

@@ -36,7 +36,7 @@ Every flag can also be set by a variable: --host by KOPF_LOGS_HOST.`,
 			if err := fromEnvironment(cmd); err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(contextOf(cmd), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return o.logs(ctx, stdout, args, follow, output.name == outputJSON)
 		},

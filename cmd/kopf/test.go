@@ -50,7 +50,7 @@ The exit code is 5 if a scenario has failed. See docs/testing.md for the format 
 			if o.timeout <= 0 {
 				return usageError{fmt.Errorf("--timeout %v: want a time, like 1m", o.timeout)}
 			}
-			return o.test(contextOf(cmd), args, stdout, stderr)
+			return o.test(cmd.Context(), args, stdout, stderr)
 		},
 	}
 	o.addTestFlags(cmd)
