@@ -13,7 +13,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/atomicfile"
-	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/toolchains"
 )
 
@@ -117,12 +116,12 @@ func (o *moduleOptions) buildScript(ctx context.Context, script, output string, 
 
 // checkBuilt loads an operator as kopf inspect does, and prints a line about it.
 func (o *moduleOptions) checkBuilt(ctx context.Context, path string, config map[string]string, stdout, stderr io.Writer) error {
-	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, o.guestOptions(path, config, stderr))
+	module, err := o.load(ctx, path, config, stderr)
 	if err != nil {
 		return err
 	}
-	registered := loaded[0].Registration()
-	_ = loaded[0].Close(ctx) // the process is ending
+	registered := module.Registration()
+	_ = module.Close(ctx) // the process is ending
 	info, err := os.Stat(path)
 	if err != nil {
 		return err

@@ -212,13 +212,13 @@ func (o *explainOptions) explain(ctx context.Context, subject operator.Subject, 
 	result := &explained{}
 	var modules []*host.Module
 	for _, name := range o.modules {
-		loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{name}, o.guestOptions(name, config, stderr))
+		module, err := o.load(ctx, name, config, stderr)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = loaded[0].Close(ctx) }() // the process is ending
-		modules = append(modules, loaded...)
-		result.Modules = append(result.Modules, explainedModule{Name: loaded[0].Name(), Digest: loaded[0].Digest()})
+		defer func() { _ = module.Close(ctx) }() // the process is ending
+		modules = append(modules, module)
+		result.Modules = append(result.Modules, explainedModule{Name: module.Name(), Digest: module.Digest()})
 	}
 	if result.Explanation, err = operator.Explain(ctx, modules, own, subject); err != nil {
 		return err

@@ -53,11 +53,10 @@ For an artifact, it shows the data of the registry, and runs no code.`,
 }
 
 func (o *moduleOptions) inspect(ctx context.Context, path string, config map[string]string, asJSON bool, stdout, stderr io.Writer) error {
-	modules, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, o.guestOptions(path, config, stderr))
+	module, err := o.load(ctx, path, config, stderr)
 	if err != nil {
 		return err
 	}
-	module := modules[0]
 	defer func() { _ = module.Close(ctx) }() // the process is ending
 	if asJSON {
 		return printJSON(stdout, module.Registration())

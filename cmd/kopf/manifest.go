@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/deployment"
@@ -166,12 +165,12 @@ func (o *manifestOptions) registrations(ctx context.Context, modules []string, s
 	}
 	var all []*abi.Registration
 	for _, name := range modules {
-		var loaded []*host.Module
-		if loaded, err = operator.LoadFrom(ctx, o.source(stderr), []string{name}, o.guestOptions(name, config, stderr)); err != nil {
+		module, err := o.load(ctx, name, config, stderr)
+		if err != nil {
 			return nil, err
 		}
-		all = append(all, loaded[0].Registration())
-		_ = loaded[0].Close(ctx) // the process is ending
+		all = append(all, module.Registration())
+		_ = module.Close(ctx) // the process is ending
 	}
 	return all, nil
 }

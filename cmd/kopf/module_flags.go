@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/packages"
@@ -61,6 +63,15 @@ func (o *moduleOptions) source(stderr io.Writer) operator.Source {
 		Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine,
 		Python: o.python(func(text string) { fmt.Fprintln(o.notes(stderr), text) }),
 	}
+}
+
+// load loads a module to be looked at.
+func (o *moduleOptions) load(ctx context.Context, name string, config map[string]string, stderr io.Writer) (*host.Module, error) {
+	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{name}, o.guestOptions(name, config, stderr))
+	if err != nil {
+		return nil, err
+	}
+	return loaded[0], nil
 }
 
 // guestConfig returns the configuration of the guests from all flags.
