@@ -125,7 +125,7 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 	if err := setLimits(options.SetLimit, host.LimitNames(), o.limits); err != nil {
 		return err
 	}
-	program := invocations.Program{Source: o.pythonSource(stderr, options), Module: args[0], Host: options, Timeout: o.timeout}
+	program := invocations.Program{Source: o.limitedSource(stderr, options), Module: args[0], Host: options, Timeout: o.timeout}
 	result, err := program.Run(ctx, *call)
 	var mistake invocations.UsageError
 	if errors.As(err, &mistake) {
@@ -141,14 +141,6 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 		return errFailed
 	}
 	return nil
-}
-
-// pythonSource is where modules come from, with the packages of scripts in Python.
-func (o *moduleOptions) pythonSource(stderr io.Writer, limits host.Options) operator.Source {
-	source := o.source(stderr)
-	source.Python = o.python(func(text string) { fmt.Fprintln(o.notes(stderr), text) })
-	source.Python.Packages.MaxSize = limits.MaxFiles
-	return source
 }
 
 // call reads the files of a call.

@@ -65,6 +65,13 @@ func (o *moduleOptions) source(stderr io.Writer) operator.Source {
 	}
 }
 
+// limitedSource is source with the limit of the packages of scripts in Python.
+func (o *moduleOptions) limitedSource(stderr io.Writer, limits host.Options) operator.Source {
+	source := o.source(stderr)
+	source.Python.Packages.MaxSize = limits.MaxFiles
+	return source
+}
+
 // load loads a module to be looked at.
 func (o *moduleOptions) load(ctx context.Context, name string, config map[string]string, stderr io.Writer) (*host.Module, error) {
 	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{name}, o.guestOptions(name, config, stderr))

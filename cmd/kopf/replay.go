@@ -71,7 +71,7 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 		return err
 	}
 	program := recordings.Program{
-		Source: o.pythonSource(stderr, options), Modules: o.replaced, Host: options,
+		Source: o.limitedSource(stderr, options), Modules: o.replaced, Host: options,
 		Changed: func(module string) {
 			fmt.Fprintf(stderr, "%s is not the recorded module.\n", legible.Line(module))
 		},

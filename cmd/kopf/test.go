@@ -145,7 +145,7 @@ func (o *testOptions) runner(stderr io.Writer) (*scenarios.Runner, error) {
 	if o.showLogs {
 		log = logs.New(stderr, logs.Options{Format: logs.Full, Level: zerolog.DebugLevel})
 	}
-	return &scenarios.Runner{Source: o.pythonSource(stderr, options), Modules: o.replaced, Config: config, Host: options, Limit: o.timeout, Log: log}, nil
+	return &scenarios.Runner{Source: o.limitedSource(stderr, options), Modules: o.replaced, Config: config, Host: options, Limit: o.timeout, Log: log}, nil
 }
 
 // runAll runs the wanted scenarios of all files, and prints each as soon as it has ended. A
