@@ -207,9 +207,9 @@ func readObject(path string) (dicts.Object, error) {
 func keyValues(flag string, items []string) (map[string]any, error) {
 	var values map[string]any
 	for _, item := range items {
-		key, text, ok := strings.Cut(item, "=")
-		if !ok || key == "" {
-			return nil, usageError{fmt.Errorf("%s %q: want KEY=VALUE", flag, item)}
+		key, text, err := cutPair(flag, item, "KEY=VALUE")
+		if err != nil {
+			return nil, err
 		}
 		var value any = ""
 		nodes, err := documents.Parse(flag, []byte(text))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
@@ -85,16 +84,16 @@ func (o *moduleOptions) load(ctx context.Context, name string, config map[string
 func (o *moduleOptions) guestConfig() (map[string]string, error) {
 	config := map[string]string{}
 	for _, item := range o.config {
-		key, value, ok := strings.Cut(item, "=")
-		if !ok || key == "" {
-			return nil, usageError{fmt.Errorf("--config %q: want KEY=VALUE", item)}
+		key, value, err := cutPair("--config", item, "KEY=VALUE")
+		if err != nil {
+			return nil, err
 		}
 		config[key] = value
 	}
 	for _, item := range o.configFiles {
-		key, path, ok := strings.Cut(item, "=")
-		if !ok || key == "" {
-			return nil, usageError{fmt.Errorf("--config-file %q: want KEY=PATH", item)}
+		key, path, err := cutPair("--config-file", item, "KEY=PATH")
+		if err != nil {
+			return nil, err
 		}
 		data, err := boundedfile.Read(path, boundedfile.MaxDocument)
 		if err != nil {
