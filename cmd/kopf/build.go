@@ -39,9 +39,7 @@ If a tool is missing, build says how to get it, and exits with 6.`,
 		Example: `  kopf build
   kopf build memberships -o /tmp/memberships.wasm
   kopf build operator.py -o operator.wasm`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			project, err := projectOf(args)
 			if err != nil {
@@ -56,6 +54,11 @@ If a tool is missing, build says how to get it, and exits with 6.`,
 	o.addEngineFlag(flags)
 	o.addQuietFlag(flags)
 	return cmd
+}
+
+// completeFolder lets the shell complete folders.
+func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 // projectOf finds the operator in the folder that the command line names, or in the current one.

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +52,7 @@ func describeOperator(to io.Writer, f *facts.Operator) error {
 	pair("Runs", "%s", orDash(f.Module.Artifact))
 	pair("Digest", "%s", orDash(f.Module.Digest))
 	if f.Started != nil {
-		pair("Started", "%s", f.Started.UTC().Format(time.RFC3339))
+		pair("Started", "%s", shownTime(*f.Started))
 	}
 	pair("Restarts", "%d", f.Restarts)
 	pair("Handlers", "%d", f.Module.Handlers)
@@ -87,7 +87,7 @@ func describeOperator(to io.Writer, f *facts.Operator) error {
 		fmt.Fprintln(table, "\nLast errors:")
 	}
 	for _, e := range f.Errors {
-		fmt.Fprintf(table, "  %s\t%s\n", e.Time.UTC().Format(time.RFC3339), cell(e.Message))
+		fmt.Fprintf(table, "  %s\t%s\n", shownTime(e.Time), cell(e.Message))
 	}
 	return table.Flush()
 }
@@ -99,9 +99,4 @@ func usedOf(l facts.Limit) string {
 	return endpoints.Bytes(l.Used) + " of " + endpoints.Bytes(l.Limit)
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
+func orDash(text string) string { return cmp.Or(text, "-") }

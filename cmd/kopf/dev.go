@@ -36,9 +36,7 @@ With --cluster, it runs an empty throw-away cluster, with the resource definitio
   kopf dev memberships -n team
   kopf dev --cluster
   kopf dev operator.py --allow-wanted`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd); err != nil {
 				return err

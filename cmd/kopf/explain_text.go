@@ -168,7 +168,7 @@ func (e *explained) printOthers(to io.Writer) {
 		if len(f.Errors) > 0 {
 			last = f.Errors[len(f.Errors)-1].Message
 		}
-		fmt.Fprintf(to, "%s\t%t\t%t\t%s\n", cell(titleOf(f)), f.Ready, f.Work.Paused, cell(cmp.Or(last, "-")))
+		fmt.Fprintf(to, "%s\t%t\t%t\t%s\n", cell(titleOf(f)), f.Ready, f.Work.Paused, cell(orDash(last)))
 	}
 	e.printNow(to)
 	for i, note := range e.Notes {

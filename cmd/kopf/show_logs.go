@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,5 +80,5 @@ func lineOf(r *endpoints.Record) string {
 	if fields.Object.Name != "" {
 		about = "[" + strings.TrimPrefix(fields.Object.Namespace+"/"+fields.Object.Name, "/") + "] "
 	}
-	return fmt.Sprintf("%s %-5.5s %s%s", r.Time.UTC().Format(time.RFC3339), legible.Line(fields.Level), legible.Line(about), r.Text())
+	return fmt.Sprintf("%s %-5.5s %s%s", shownTime(r.Time), legible.Line(fields.Level), legible.Line(about), r.Text())
 }
