@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,13 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	recording, err := o.read(path, config)
+	secrets, err := o.readSecrets()
+	if err != nil {
+		return err
+	}
+	values := maps.Clone(config)
+	maps.Copy(values, secrets)
+	recording, err := o.read(path, values)
 	if err != nil {
 		return err
 	}
@@ -86,7 +93,7 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 	if report.Difference == nil {
 		return nil
 	}
-	if missing := o.missing(recording, config); len(missing) > 0 {
+	if missing := missingIn(values, recording); len(missing) > 0 {
 		fmt.Fprintln(stderr, withoutValues(missing))
 	}
 	return errFailed
@@ -97,20 +104,14 @@ func withoutValues(names []string) string {
 	return legible.Line(fmt.Sprintf("The recording does not contain the values of %s: give them with --env, --config-file or --secrets.", strings.Join(names, ", ")))
 }
 
-// read reads the recording, and the secrets that it does not contain.
-func (o *replayOptions) read(path string, config map[string]string) (*recordings.File, error) {
-	secrets, err := o.readSecrets()
-	if err != nil {
-		return nil, err
-	}
-	all := maps.Clone(config)
-	maps.Copy(all, secrets)
+// read reads the recording. The values are those that it may not contain.
+func (o *replayOptions) read(path string, values map[string]string) (*recordings.File, error) {
 	file, err := boundedfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	recording, err := recordings.Read(file, all)
+	recording, err := recordings.Read(file, values)
 	if errors.Is(err, recordings.ErrTruncated) && o.truncated {
 		err = nil
 	}
@@ -124,6 +125,7 @@ func (o *replayOptions) read(path string, config map[string]string) (*recordings
 	return recording, nil
 }
 
+// readSecrets reads the file of --secrets.
 func (o *replayOptions) readSecrets() (map[string]string, error) {
 	secrets := map[string]string{}
 	if o.secrets == "" {
@@ -143,19 +145,10 @@ func (o *replayOptions) readSecrets() (map[string]string, error) {
 	return secrets, nil
 }
 
-// missing are the redacted values that were not given.
-func (o *replayOptions) missing(recording *recordings.File, config map[string]string) []string {
-	secrets, err := o.readSecrets()
-	if err != nil {
-		return nil // it was read before
-	}
-	var missing []string
-	for _, name := range recording.Footer.Redacted {
-		_, inConfig := config[name]
-		_, inFile := secrets[name]
-		if !inConfig && !inFile {
-			missing = append(missing, name)
-		}
-	}
-	return missing
+// missingIn returns the redacted names of a recording that have no value.
+func missingIn(values map[string]string, recording *recordings.File) []string {
+	return slices.DeleteFunc(slices.Clone(recording.Footer.Redacted), func(name string) bool {
+		_, given := values[name]
+		return given
+	})
 }
