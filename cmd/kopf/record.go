@@ -35,7 +35,7 @@ func (r *recordOptions) check(o *runOptions) error {
 	if o.dev || o.follow > 0 {
 		return usageError{errors.New("--record needs modules that are not replaced: use neither --dev nor --follow")}
 	}
-	if len(o.modules) == 1 && o.modules[0] == "-" {
+	if len(o.modules) == 1 && o.modules[0] == native {
 		return usageError{errors.New("--record records modules, not native programs")}
 	}
 	_, err := r.size()

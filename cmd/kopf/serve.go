@@ -112,9 +112,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	o.registryOptions.addFlags(flags)
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
-	_ = cmd.RegisterFlagCompletionFunc("identity", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { // fails for unknown flags only
-		return []string{string(identity.Token), string(identity.Impersonate)}, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("identity", cobra.FixedCompletions([]string{string(identity.Token), string(identity.Impersonate)}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
 }
 
 // setDirectory checks how the arguments and the flags fit together.
