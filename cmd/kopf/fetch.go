@@ -192,7 +192,8 @@ func (f *fetcher) guard(finder *modules.Finder, d *hosting.Declaration) (signed 
 	}
 	finder.Verify = func(ctx context.Context, r oci.Reference) error {
 		for _, config := range demands {
-			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Certificates: inTurn{newCertificateVerifier(f.verify.trust), f.turns, d.Account().Namespace}}
+			v := f.verify.verifier(finder, config)
+			v.Certificates = inTurn{v.Certificates, f.turns, d.Account().Namespace}
 			if _, err := v.Verify(ctx, r); err != nil {
 				return err
 			}

@@ -122,6 +122,11 @@ func (o *verificationOptions) demands() (*signatures.Config, error) {
 	return config, nil
 }
 
+// verifier verifies the artifacts that a finder finds.
+func (o *verificationOptions) verifier(f *modules.Finder, config *signatures.Config) *signatures.Verifier {
+	return &signatures.Verifier{Sources: f.Attachments(), Config: config, Certificates: newCertificateVerifier(o.trust)}
+}
+
 // guard makes a finder accept only verified artifacts.
 func (o *verificationOptions) guard(f *modules.Finder) error {
 	if !o.demanded() {
@@ -131,7 +136,7 @@ func (o *verificationOptions) guard(f *modules.Finder) error {
 	if err != nil {
 		return err
 	}
-	v := &signatures.Verifier{Sources: f.Attachments(), Config: config, Certificates: newCertificateVerifier(o.trust)}
+	v := o.verifier(f, config)
 	f.Verify = func(ctx context.Context, r oci.Reference) error {
 		_, err := v.Verify(ctx, r)
 		return err

@@ -5,8 +5,6 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-
-	"github.com/kopf-wasm/kopf/artifacts/signatures"
 )
 
 func newVerifyCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -39,8 +37,7 @@ The exit code is 3 if a required signature is missing.`,
 			if r.Digest, err = finder.Resolve(cmd.Context(), r); err != nil {
 				return err
 			}
-			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Certificates: newCertificateVerifier(o.trust)}
-			signers, err := v.Verify(cmd.Context(), r)
+			signers, err := o.verifier(finder, config).Verify(cmd.Context(), r)
 			if err != nil {
 				return err
 			}
