@@ -52,7 +52,7 @@ func (o *traceOptions) exporter(ctx context.Context, service string, log zerolog
 // serviceName is the name of an operator in traces: that of its first module, without its folder,
 // its version and its extension.
 func serviceName(modules []string) string {
-	if len(modules) == 0 || modules[0] == "-" {
+	if len(modules) == 0 || modules[0] == native {
 		return "kopf"
 	}
 	name := path.Base(filepath.ToSlash(modules[0]))
