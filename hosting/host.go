@@ -191,10 +191,8 @@ func (h *Host) Keys() []Key {
 
 // Status returns the present status of a declaration; nil without one.
 func (h *Host) Status(key Key) *api.Status {
-	h.mu.Lock()
-	t := h.tenants[key]
-	h.mu.Unlock()
-	if t == nil {
+	t, err := h.find(key)
+	if err != nil {
 		return nil
 	}
 	return t.report.last()
