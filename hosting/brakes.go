@@ -12,9 +12,6 @@ import (
 // reported, and the number of looks without it until the report ends. A burst is no problem.
 const heldLooks = 3
 
-// unthrottled is the message of the condition Throttled if it is False.
-const unthrottled = "no limit of a rate holds the operator back"
-
 // brakes find out which limits hold an operator back for a while.
 type brakes struct {
 	looked time.Time
@@ -46,7 +43,7 @@ func (b *brakes) look(throttles []operator.Throttle, now time.Time) finding {
 		effects = append(effects, "limit "+t.Limit+": "+t.Effect)
 	}
 	if reason == "" {
-		return finding{api.Throttled, api.False, "None", unthrottled}
+		return unthrottled
 	}
 	return finding{api.Throttled, api.True, reason, strings.Join(effects, "; ")}
 }

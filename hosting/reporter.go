@@ -100,6 +100,13 @@ type finding struct {
 	message string
 }
 
+// Findings that are no problem.
+var (
+	valid         = finding{api.Accepted, api.True, "Valid", "the declaration is valid"}
+	unthrottled   = finding{api.Throttled, api.False, "None", "no limit of a rate holds the operator back"}
+	unquarantined = finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"}
+)
+
 // update changes the status, and publishes it if it differs.
 func (r *reporter) update(d *Declaration, change func(s *api.Status), findings ...finding) {
 	r.mu.Lock()
@@ -156,10 +163,10 @@ func (r *reporter) failedBefore(generation int64) bool {
 func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 	facts := run.op.Facts()
 	findings := []finding{
-		{api.Accepted, api.True, "Valid", "the declaration is valid"},
+		valid,
 		{api.Granted, api.True, "Granted", "the module wants no more than it is granted"},
 		{api.Overlapping, api.False, "None", "no other operator of this host handles the same objects"},
-		{api.Quarantined, api.False, "None", "the operator is started when it has to be"},
+		unquarantined,
 		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
 	findings = append(findings, resolved(run.artifact, run.signed)...) // an attempt for another version may have been between
@@ -261,10 +268,10 @@ func (r *reporter) suspended(d *Declaration) {
 	findings := r.shared(api.False, "Suspended", "no host runs the operator")
 	r.update(d, nil, append(findings,
 		finding{api.Ready, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
-		finding{api.Accepted, api.True, "Valid", "the declaration is valid"},
+		valid,
 		finding{api.Degraded, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
-		finding{api.Throttled, api.False, "None", unthrottled},
-		finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})...)
+		unthrottled,
+		unquarantined)...)
 }
 
 // changeRate is the reason of Throttled if a declaration changes too often.
@@ -288,7 +295,7 @@ func (r *reporter) unhurried(d *Declaration, possible float64) {
 	ends := possible >= 1 && c != nil && c.Reason == changeRate
 	r.mu.Unlock()
 	if ends {
-		r.update(d, nil, finding{api.Throttled, api.False, "None", unthrottled})
+		r.update(d, nil, unthrottled)
 	}
 }
 
@@ -298,7 +305,7 @@ func (r *reporter) released(d *Declaration) {
 	quarantined := r.status.Is(api.Quarantined)
 	r.mu.Unlock()
 	if quarantined {
-		r.update(d, nil, finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})
+		r.update(d, nil, unquarantined)
 	}
 }
 
@@ -322,7 +329,7 @@ func (r *reporter) failed(d *Declaration, f *Refusal, runs bool, failures int, d
 		findings = append(findings, finding{f.Condition, api.False, f.Reason, message})
 	}
 	if f.Condition != api.Accepted {
-		findings = append(findings, finding{api.Accepted, api.True, "Valid", "the declaration is valid"})
+		findings = append(findings, valid)
 	}
 	if !runs && (f.Condition == api.Overlapping || f.Final && r.sharesOnly(d.Generation)) {
 		findings = append(findings, r.shared(api.False, f.Reason, "no host runs the operator: "+message)...)
