@@ -27,11 +27,7 @@ type Record struct {
 func (r Record) members() dicts.Members {
 	var subrefs any
 	if r.Subrefs != nil {
-		list := make([]any, len(r.Subrefs))
-		for i, id := range r.Subrefs {
-			list[i] = id
-		}
-		subrefs = list
+		subrefs = dicts.List(r.Subrefs)
 	}
 	return dicts.Members{
 		{Key: "started", Value: valueOf(r.Started)},

@@ -42,11 +42,7 @@ func Respond(request Request, failures []*abi.Error, warnings []string, patch []
 	}
 	response = append(response, dicts.Member{Key: "uid", Value: request.UID})
 	if len(warnings) > 0 {
-		list := make([]any, len(warnings))
-		for i, warning := range warnings {
-			list[i] = warning
-		}
-		response = append(response, dicts.Member{Key: "warnings", Value: list})
+		response = append(response, dicts.Member{Key: "warnings", Value: dicts.List(warnings)})
 	}
 	return dicts.Encode(dicts.Members{
 		{Key: "apiVersion", Value: request.APIVersion},

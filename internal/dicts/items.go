@@ -37,3 +37,12 @@ func Items(list []byte) iter.Seq[[]byte] {
 		}
 	}
 }
+
+// List returns the items as a list of a document.
+func List[T any](items []T) []any {
+	list := make([]any, len(items))
+	for i, item := range items {
+		list[i] = item
+	}
+	return list
+}

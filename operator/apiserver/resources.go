@@ -108,20 +108,12 @@ func described(r selectors.Resource) dicts.Object {
 	}
 	doc := dicts.Object{
 		"resource": r.Plural, "responseKind": dicts.Object{"group": r.Group, "version": r.Version, "kind": r.Kind}, "scope": scope,
-		"singularResource": r.Singular, "verbs": texts(r.Verbs), "shortNames": texts(r.Shortcuts), "categories": texts(r.Categories),
+		"singularResource": r.Singular, "verbs": dicts.List(r.Verbs), "shortNames": dicts.List(r.Shortcuts), "categories": dicts.List(r.Categories),
 	}
 	subresources := []any{}
 	for _, name := range r.Subresources {
-		subresources = append(subresources, dicts.Object{"subresource": name, "verbs": texts([]string{"get", "patch", "update"})})
+		subresources = append(subresources, dicts.Object{"subresource": name, "verbs": dicts.List([]string{"get", "patch", "update"})})
 	}
 	doc["subresources"] = subresources
 	return doc
-}
-
-func texts(all []string) []any {
-	list := make([]any, len(all))
-	for i, text := range all {
-		list[i] = text
-	}
-	return list
 }

@@ -21,19 +21,11 @@ type rule struct {
 }
 
 func (r rule) object() dicts.Object {
-	object := dicts.Object{"apiGroups": []any{r.group}, "resources": list(r.resources), "verbs": list(r.verbs)}
+	object := dicts.Object{"apiGroups": []any{r.group}, "resources": dicts.List(r.resources), "verbs": dicts.List(r.verbs)}
 	if len(r.names) > 0 {
-		object["resourceNames"] = list(r.names)
+		object["resourceNames"] = dicts.List(r.names)
 	}
 	return object
-}
-
-func list(texts []string) []any {
-	items := make([]any, len(texts))
-	for i, text := range texts {
-		items[i] = text
-	}
-	return items
 }
 
 // rights are rules by the namespaces where they hold; those of the empty name hold in the whole cluster.

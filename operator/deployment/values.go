@@ -23,11 +23,11 @@ func (o *Operator) Values(modules []string) (dicts.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := dicts.Object{"modules": list(modules), "peering": o.Peering, "allowWanted": o.wantsAny(), "admission": dicts.Object{"name": o.Admission}}
+	run := dicts.Object{"modules": dicts.List(modules), "peering": o.Peering, "allowWanted": o.wantsAny(), "admission": dicts.Object{"name": o.Admission}}
 	if len(o.Namespaces) == 0 {
 		run["clusterwide"] = true
 	} else {
-		run["namespaces"] = list(o.Namespaces)
+		run["namespaces"] = dicts.List(o.Namespaces)
 	}
 	rules := dicts.Object{"cluster": all.objects("")}
 	namespaced := dicts.Object{}

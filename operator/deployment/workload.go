@@ -40,7 +40,7 @@ func (o *Operator) Deployment(image string, modules []string) ([]dicts.Object, e
 		})
 	}
 	container := dicts.Object{
-		"name": "kopf", "image": image, "args": list(append(append([]string{"run"}, modules...), o.flags()...)), "ports": ports,
+		"name": "kopf", "image": image, "args": dicts.List(append(append([]string{"run"}, modules...), o.flags()...)), "ports": ports,
 		"env":             []any{dicts.Object{"name": "POD_ID", "valueFrom": dicts.Object{"fieldRef": dicts.Object{"fieldPath": "metadata.name"}}}, dicts.Object{"name": "XDG_CACHE_HOME", "value": "/cache"}},
 		"livenessProbe":   dicts.Object{"httpGet": dicts.Object{"path": "/healthz", "port": "probes"}},
 		"resources":       dicts.Object{"requests": dicts.Object{"cpu": "10m", "memory": "64Mi"}, "limits": dicts.Object{"memory": "512Mi"}},
@@ -137,7 +137,7 @@ func (o *Operator) Declaration(modules []string) (dicts.Object, error) {
 	if !slices.Equal(o.Namespaces, []string{o.Namespace}) {
 		spec["serviceAccountNamespace"] = o.Namespace
 		if len(o.Namespaces) > 0 {
-			spec["scope"] = dicts.Object{"namespaces": list(o.Namespaces)}
+			spec["scope"] = dicts.Object{"namespaces": dicts.List(o.Namespaces)}
 		}
 		declaration["kind"] = "ClusterWasmOperator"
 		declaration["metadata"] = dicts.Object{"name": o.Name, "labels": o.labels()}

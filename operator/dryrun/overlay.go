@@ -77,11 +77,7 @@ func withFinalizers(object dicts.Object, names []string) dicts.Object {
 	}
 	delete(metadata, "finalizers")
 	if len(names) > 0 {
-		list := make([]any, len(names))
-		for i, name := range names {
-			list[i] = name
-		}
-		metadata["finalizers"] = list
+		metadata["finalizers"] = dicts.List(names)
 	}
 	return with(object, "metadata", metadata)
 }

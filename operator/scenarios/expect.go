@@ -73,22 +73,14 @@ func (f *File) readCheck(name string, n documents.Node) (check, error) {
 	case "absent":
 		return readAbsent(n)
 	case "events":
-		return readAll(n, name, "reason", func(r *run) []any { return anys(r.record.events) })
+		return readAll(n, name, "reason", func(r *run) []any { return dicts.List(r.record.events) })
 	case "requests":
 		return readRequests(n)
 	case "patches":
-		return readSome(n, name, func(r *run) []any { return anys(r.record.patches) })
+		return readSome(n, name, func(r *run) []any { return dicts.List(r.record.patches) })
 	default:
-		return readSome(n, name, func(r *run) []any { return anys(r.record.logs) })
+		return readSome(n, name, func(r *run) []any { return dicts.List(r.record.logs) })
 	}
-}
-
-func anys[T any](list []T) []any {
-	all := make([]any, len(list))
-	for i, item := range list {
-		all[i] = item
-	}
-	return all
 }
 
 // readCounts reads how often handlers are called, by their ids.
@@ -170,7 +162,7 @@ func readCalls(n documents.Node) (check, error) {
 				return r.unknown(w.node, handler)
 			}
 		}
-		return r.compare(n, "calls", list, anys(r.record.ordered()), "handler")
+		return r.compare(n, "calls", list, dicts.List(r.record.ordered()), "handler")
 	}, nil
 }
 
@@ -179,7 +171,9 @@ func readRequests(n documents.Node) (check, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(r *run) []Mismatch { return r.compare(n, "requests", list, anys(r.record.requests), "request") }, nil
+	return func(r *run) []Mismatch {
+		return r.compare(n, "requests", list, dicts.List(r.record.requests), "request")
+	}, nil
 }
 
 // readAll reads a complete list. A text stands for an object with one field.

@@ -127,7 +127,7 @@ func (m *manner) compare(r *run, n documents.Node, got *apiserver.Answer, err er
 		}
 	}
 	if n, ok := m.nodes["warnings"]; ok {
-		if misses := r.compare(n, "warnings", m.warnings, anys(got.Warnings), ""); len(misses) > 0 {
+		if misses := r.compare(n, "warnings", m.warnings, dicts.List(got.Warnings), ""); len(misses) > 0 {
 			return misses
 		}
 	}

@@ -44,11 +44,7 @@ type Item struct {
 
 // JSON returns the item in the form that handlers see: [op, [key, ...], old, new].
 func (i Item) JSON() []any {
-	path := make([]any, len(i.Path))
-	for n, key := range i.Path {
-		path[n] = key
-	}
-	return []any{string(i.Op), path, i.Old, i.New}
+	return []any{string(i.Op), dicts.List(i.Path), i.Old, i.New}
 }
 
 // MarshalJSON writes the result of JSON.

@@ -110,15 +110,6 @@ func hasSortedKeys(raw json.RawMessage) bool {
 	return true
 }
 
-// texts makes a JSON list of strings.
-func texts(list []string) []any {
-	out := make([]any, len(list))
-	for i, text := range list {
-		out[i] = text
-	}
-	return out
-}
-
 // parsePaths reads a list of fields; null is none.
 func parsePaths(doc any) ([]dicts.Path, error) {
 	specs, _ := doc.([]any)

@@ -16,7 +16,7 @@ var dictFunctions = map[string]Function{
 
 func parsePath(c Case) (any, error) {
 	path, err := dicts.ParsePath(c.In["field"])
-	return texts(path), err
+	return dicts.List(path), err
 }
 
 func resolve(c Case) (any, error) {

@@ -179,7 +179,7 @@ func declare(c Case) (any, error) {
 	}
 	parts := dicts.Object{"id": ids.Registered(h)}
 	if len(h.Field) > 0 {
-		parts["field"] = texts(h.Field)
+		parts["field"] = dicts.List(h.Field)
 	}
 	return parts, declareSelector(c, h, parts)
 }

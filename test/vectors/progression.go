@@ -135,7 +135,7 @@ func lifecycle(c Case) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return texts(choose(ids, state)), nil
+	return dicts.List(choose(ids, state)), nil
 }
 
 func times(c Case) (any, error) {

@@ -57,8 +57,8 @@ func selectResources(c Case) (any, error) {
 	return dicts.Object{
 		"fields":   selectorFields(selector),
 		"specific": selector.IsSpecific(),
-		"check":    texts(resourceNames(checked)),
-		"select":   texts(selected),
+		"check":    dicts.List(resourceNames(checked)),
+		"select":   dicts.List(selected),
 	}, nil
 }
 
@@ -113,11 +113,11 @@ func resourceURL(c Case) (any, error) {
 
 func matchNamespaces(c Case) (any, error) {
 	if patterns, ok := c.In["patterns"]; ok {
-		return texts(selectors.ParseNamespaces(stringsOf(patterns)).Exact()), nil
+		return dicts.List(selectors.ParseNamespaces(stringsOf(patterns)).Exact()), nil
 	}
 	pattern := selectors.ParseNamespacePattern(dicts.LookupString(c.In, "pattern"))
 	names := slices.DeleteFunc(stringsOf(c.In["names"]), func(name string) bool { return !pattern.Match(name) })
-	return texts(names), nil
+	return dicts.List(names), nil
 }
 
 // stringsOf reads a JSON list of strings.

@@ -29,11 +29,11 @@ func storageKeys(c Case) (any, error) {
 		"v2":              naming.V2Key(id),
 		"suffix":          stores.KeySuffix(id),
 		"safe":            stores.SafeKey(id),
-		"keys":            texts(naming.Keys(id, nil)),
-		"keys_without_v1": texts(newNaming.Keys(id, nil)),
+		"keys":            dicts.List(naming.Keys(id, nil)),
+		"keys_without_v1": dicts.List(newNaming.Keys(id, nil)),
 
-		"keys_of_deployments_replicaset": texts(naming.Keys(id, replicaSetOf("Deployment"))),
-		"keys_of_other_replicaset":       texts(naming.Keys(id, replicaSetOf("Other"))),
+		"keys_of_deployments_replicaset": dicts.List(naming.Keys(id, replicaSetOf("Deployment"))),
+		"keys_of_other_replicaset":       dicts.List(naming.Keys(id, replicaSetOf("Other"))),
 	}, nil
 }
 
