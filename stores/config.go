@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -214,7 +215,7 @@ func (o *options) fields(key string) []Path {
 
 func (o *options) parse(key string, value any) Path {
 	if text, ok := value.(string); ok && text != "" {
-		value = strings.ReplaceAll(text, "{name}", orDefault(dicts.LookupString(o.values, "name"), DefaultStatusName))
+		value = strings.ReplaceAll(text, "{name}", cmp.Or(dicts.LookupString(o.values, "name"), DefaultStatusName))
 	}
 	path, err := dicts.ParsePath(value)
 	size := 0

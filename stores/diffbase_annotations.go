@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -39,7 +40,7 @@ func NewAnnotationsDiffBase(o AnnotationsDiffBaseOptions) *AnnotationsDiffBase {
 	naming := namingOrDefault(o.Prefix, o.NoV1)
 	return &AnnotationsDiffBase{
 		prefix:  naming.prefix,
-		keys:    naming.fixed(orDefault(o.Key, DefaultDiffBaseKey)),
+		keys:    naming.fixed(cmp.Or(o.Key, DefaultDiffBaseKey)),
 		ignored: slices.Clone(o.IgnoredFields),
 	}
 }

@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -34,7 +35,7 @@ func NewAnnotationsProgress(o AnnotationsProgressOptions) *AnnotationsProgress {
 	naming := namingOrDefault(o.Prefix, o.NoV1)
 	return &AnnotationsProgress{
 		naming:  naming,
-		touches: naming.fixed(orDefault(o.TouchKey, DefaultTouchKey)),
+		touches: naming.fixed(cmp.Or(o.TouchKey, DefaultTouchKey)),
 		verbose: o.Verbose,
 	}
 }
@@ -111,12 +112,5 @@ func (s *AnnotationsProgress) Clear(essence Object) (Object, error) {
 func (s *AnnotationsProgress) Flush() error { return nil }
 
 func namingOrDefault(prefix string, noV1 bool) Naming {
-	return Naming{prefix: orDefault(prefix, DefaultPrefix), v1: !noV1}
-}
-
-func orDefault(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
+	return Naming{prefix: cmp.Or(prefix, DefaultPrefix), v1: !noV1}
 }

@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -41,7 +42,7 @@ func statusField(field Path, name, key string) Path {
 	if len(field) > 0 {
 		return slices.Clone(field)
 	}
-	return Path{"status", orDefault(name, DefaultStatusName), key}
+	return Path{"status", cmp.Or(name, DefaultStatusName), key}
 }
 
 // Fetch reads the record from the field.

@@ -116,7 +116,7 @@ func (s *LocalServer) serve(
 		adopt(next) // whatever becomes of the file: it would not be tried again
 		return s.dump(next.bundle)
 	}
-	s.env.Log.Debug().Msg(fmt.Sprintf("Listening for webhooks at %s", s.url(accessibleOr(s.Addr), port)))
+	s.env.Log.Debug().Msg(fmt.Sprintf("Listening for webhooks at %s", s.url(cmp.Or(s.Addr, "*"), port)))
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { // Waited for below.
@@ -128,13 +128,6 @@ func (s *LocalServer) serve(
 	defer watcher.Wait()
 	defer stop()
 	return serveUntil(ctx, server, bounded)
-}
-
-func accessibleOr(addr string) string {
-	if addr == "" {
-		return "*"
-	}
-	return addr
 }
 
 // serveUntil serves until the context ends, then finishes the running requests.
