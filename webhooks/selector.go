@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -14,12 +15,7 @@ import (
 // See https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements
 func LabelSelector(labels map[string]abi.Raw) (dicts.Object, error) {
 	var expressions []any
-	keys := make([]string, 0, len(labels))
-	for key := range labels {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		switch string(labels[key]) {
 		case abi.Present:
 			expressions = append(expressions, dicts.Object{"key": key, "operator": "Exists"})

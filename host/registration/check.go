@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -114,7 +115,7 @@ func checkFilters(h *abi.Handler) error {
 		}
 	}
 	for name, filters := range map[string]map[string]abi.Raw{"labels": h.Labels, "annotations": h.Annotations} {
-		for _, key := range sortedNames(filters) {
+		for _, key := range slices.Sorted(maps.Keys(filters)) {
 			err := checkFilter(filters[key])
 			if filters[key].IsNull() {
 				err = errors.New("null is not supported; use PRESENT or ABSENT")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -25,7 +26,7 @@ func checkOptions(given map[string]json.RawMessage, child bool) error {
 	case !child && isChild:
 		return fmt.Errorf("the kind %q is only for children", abi.KindSub)
 	}
-	for _, name := range sortedNames(given) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		option, known := options.Find(name)
 		switch {
 		case !known:

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -117,7 +118,7 @@ func parseHandler(raw json.RawMessage, child bool) (*abi.Handler, error) {
 		return nil, err
 	}
 	var h abi.Handler
-	for _, name := range sortedNames(options) {
+	for _, name := range slices.Sorted(maps.Keys(options)) {
 		if err := decodeOption(&h, name, options[name]); err != nil {
 			return nil, err
 		}
@@ -148,13 +149,4 @@ func withoutGoTypes(err error) error {
 		return fmt.Errorf("it does not take a %s", wrong.Value)
 	}
 	return err
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
