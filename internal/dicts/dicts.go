@@ -115,3 +115,11 @@ func kindOf(v any) string {
 		return fmt.Sprintf("a Go value of type %T", v)
 	}
 }
+
+// OrNil returns nil for a missing object: an interface with a nil map is not nil.
+func OrNil(object Object) any {
+	if object == nil {
+		return nil
+	}
+	return object
+}

@@ -130,7 +130,7 @@ func (r *review) Segment(_ *handling.Object, tag uint32) ([]byte, bool) {
 	case abi.TagNew:
 		return encoded(r.fresh), true
 	case abi.TagDiff:
-		return dicts.Encode(diffs.Compute(anyOf(r.old), anyOf(r.fresh), diffs.Full).JSON()), true
+		return dicts.Encode(diffs.Compute(dicts.OrNil(r.old), dicts.OrNil(r.fresh), diffs.Full).JSON()), true
 	}
 	return nil, false
 }
@@ -140,14 +140,6 @@ func encoded(object dicts.Object) []byte {
 		return nil
 	}
 	return dicts.Encode(object)
-}
-
-// anyOf returns nil for a missing object: an interface with a nil map is not nil.
-func anyOf(object dicts.Object) any {
-	if object == nil {
-		return nil
-	}
-	return object
 }
 
 // conversion is one step between two versions.

@@ -26,7 +26,7 @@ func (r *Result) Print(to io.Writer) error {
 	for _, part := range []struct {
 		name  string
 		value any
-	}{{"result", r.Result}, {"patch", anyOf(r.Patch)}, {"settings", anyOf(r.Settings)}, {"memo", anyOf(r.Memo)}} {
+	}{{"result", r.Result}, {"patch", dicts.OrNil(r.Patch)}, {"settings", dicts.OrNil(r.Settings)}, {"memo", dicts.OrNil(r.Memo)}} {
 		if part.value == nil {
 			continue
 		}

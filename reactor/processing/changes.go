@@ -47,7 +47,7 @@ func Detect(of *settings.Persistence, extra []dicts.Path, o causes.Observation) 
 	if err != nil {
 		return nil, err
 	}
-	k := &handling.Change{Old: anyOf(old), New: anyOf(new)}
+	k := &handling.Change{Old: dicts.OrNil(old), New: dicts.OrNil(new)}
 	if !unchanged {
 		k.Diff = diffs.Compute(k.Old, k.New, diffs.Full)
 	}
@@ -65,14 +65,6 @@ func (p *Processor) unlessIrrelevant(ctx context.Context, change *handling.Cause
 		return nil, err
 	}
 	return change, nil
-}
-
-// anyOf converts a missing essence to nil: an interface with a nil map is not nil.
-func anyOf(essence dicts.Object) any {
-	if essence == nil {
-		return nil
-	}
-	return essence
 }
 
 // essences returns the last handled essence and the current one, and whether they are
