@@ -3,6 +3,7 @@
 package kopf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -36,11 +37,7 @@ func runNatively(args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	program := os.Getenv("KOPF")
-	if program == "" {
-		program = "kopf"
-	}
-	cmd := exec.Command(program, append([]string{"run", "-"}, args...)...)
+	cmd := exec.Command(cmp.Or(os.Getenv("KOPF"), "kopf"), append([]string{"run", "-"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, os.Stdout, os.Stderr
 	// A terminal sends SIGINT to its whole process group, others to one process. In a group of its own, kopf gets
 	// each signal once, from here. Notify comes first: a shell starts commands in the background with SIGINT

@@ -2,6 +2,7 @@ package kopftest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -42,11 +43,7 @@ const stopTime = 30 * time.Second
 // itself, the test fails at its end, and the command is killed.
 func Start(tb testing.TB, args ...string) *Runner {
 	tb.Helper()
-	program := os.Getenv("KOPF")
-	if program == "" {
-		program = "kopf"
-	}
-	r := &Runner{cmd: exec.Command(program, args...), done: make(chan struct{})}
+	r := &Runner{cmd: exec.Command(cmp.Or(os.Getenv("KOPF"), "kopf"), args...), done: make(chan struct{})}
 	r.output.changed = make(chan struct{})
 	r.cmd.Stdout, r.cmd.Stderr = &r.output, &r.output
 	if err := r.cmd.Start(); err != nil {

@@ -2,6 +2,7 @@ package kopftest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -44,10 +45,7 @@ const failedScenarios = 5
 // The program is kopf on the PATH, or that of the variable KOPF.
 func Scenarios(t *testing.T, args ...string) {
 	t.Helper()
-	program := os.Getenv("KOPF")
-	if program == "" {
-		program = "kopf"
-	}
+	program := cmp.Or(os.Getenv("KOPF"), "kopf")
 	cmd := exec.Command(program, append([]string{"test", "--output", "json"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
