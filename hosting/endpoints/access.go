@@ -60,9 +60,9 @@ type decision struct {
 	until time.Time
 }
 
-// NewAccess creates an Access with the credentials of the host, which may create TokenReviews
+// newAccess creates an Access with the credentials of the host, which may create TokenReviews
 // and SubjectAccessReviews.
-func NewAccess(own *rest.Config) (*Access, error) {
+func newAccess(own *rest.Config) (*Access, error) {
 	client, err := apiserver.New(own, apiserver.Limits{Time: reviewTimeout, Bytes: maxReview})
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)

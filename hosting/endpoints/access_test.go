@@ -56,7 +56,7 @@ func reviewer(t *testing.T) (*Access, *atomic.Int64) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"status": status})
 	}))
 	t.Cleanup(server.Close)
-	access, err := NewAccess(&rest.Config{Host: server.URL, BearerToken: "host"})
+	access, err := newAccess(&rest.Config{Host: server.URL, BearerToken: "host"})
 	if err != nil {
 		t.Fatal(err)
 	}

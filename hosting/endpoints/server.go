@@ -80,7 +80,7 @@ func (s *Servers) serve(ctx context.Context, address string, o *Options) error {
 	var access *Access
 	var secure *tls.Config
 	if !isLoopback(host) {
-		if access, err = NewAccess(o.Config); err != nil {
+		if access, err = newAccess(o.Config); err != nil {
 			return err
 		}
 		if secure, err = o.secure(); err != nil {

@@ -8,8 +8,8 @@ import (
 // DefaultDuration is the default of Terms.Duration, as in client-go.
 const DefaultDuration = 15 * time.Second
 
-// MinDuration is the shortest Terms.Duration. The API stores whole seconds.
-const MinDuration = 2 * time.Second
+// minDuration is the shortest Terms.Duration. The API stores whole seconds.
+const minDuration = 2 * time.Second
 
 // Terms are the times of an election.
 type Terms struct {
@@ -23,10 +23,10 @@ type Terms struct {
 // of client-go: the difference between Duration and Renewal covers clocks that differ in speed, and
 // requests that are under way.
 //
-// Errors: the duration is shorter than MinDuration.
+// Errors: the duration is shorter than 2 seconds.
 func TermsOf(duration time.Duration) (Terms, error) {
-	if duration < MinDuration {
-		return Terms{}, fmt.Errorf("a lease lasts at least %v, not %v", MinDuration, duration)
+	if duration < minDuration {
+		return Terms{}, fmt.Errorf("a lease lasts at least %v, not %v", minDuration, duration)
 	}
 	duration = (duration + time.Second - 1).Truncate(time.Second)
 	return Terms{Duration: duration, Renewal: duration * 2 / 3, Retry: duration * 2 / 15, Look: duration / 30}, nil

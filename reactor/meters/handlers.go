@@ -16,8 +16,8 @@ const (
 	maxLabel    = 200 // bytes of a label
 )
 
-// Other is the label of the handlers that have no meter of their own, because there are too many.
-const Other = "(other)"
+// unmetered is the label of the handlers that have no meter of their own, because there are too many.
+const unmetered = "(other)"
 
 // reasons are why handlers are called: the reason of a change, or else the kind of the handler.
 var reasons = [...]string{
@@ -69,7 +69,7 @@ func (s *Handlers) Of(id string) *Handler {
 		return h
 	}
 	if len(s.items) >= maxHandlers {
-		label = Other
+		label = unmetered
 	}
 	h := s.items[label]
 	if h == nil {

@@ -85,7 +85,7 @@ func TestHandlersOfGuestsAreBounded(t *testing.T) {
 			t.Errorf("label %q", c.Handler)
 		}
 	}
-	if calls != 20_000 || all.Of("one more").label != Other {
+	if calls != 20_000 || all.Of("one more").label != unmetered {
 		t.Errorf("%d calls are counted, and one more handler as %q", calls, all.Of("one more").label)
 	}
 }

@@ -105,7 +105,7 @@ func (p *Poster) Post(event Event) error {
 
 // apart returns a copy of the event with texts of its own, which keep no body of an object in memory. Texts are shortened: the API server accepts no longer ones.
 func (e Event) apart() Event {
-	e.Ref, e.Type, e.Reason, e.Message = e.Ref.Clone(), strings.Clone(Shorten(e.Type)), strings.Clone(Shorten(e.Reason)), strings.Clone(Shorten(e.Message))
+	e.Ref, e.Type, e.Reason, e.Message = e.Ref.Clone(), strings.Clone(shorten(e.Type)), strings.Clone(shorten(e.Reason)), strings.Clone(shorten(e.Message))
 	return e
 }
 

@@ -109,7 +109,7 @@ func (o Origin) Request(e Event, now time.Time) (apipath.Path, dicts.Object, err
 		"action":             "Action?",
 		"type":               e.Type,
 		"reason":             e.Reason,
-		"message":            Shorten(e.Message),
+		"message":            shorten(e.Message),
 		"reportingComponent": o.Component,
 		"reportingInstance":  o.Instance,
 		"source":             dicts.Object{"component": o.Component},
@@ -120,8 +120,8 @@ func (o Origin) Request(e Event, now time.Time) (apipath.Path, dicts.Object, err
 	}, nil
 }
 
-// Shorten cuts the middle out of a message that is too long.
-func Shorten(message string) string {
+// shorten cuts the middle out of a message that is too long.
+func shorten(message string) string {
 	runes := []rune(message)
 	if len(runes) <= maxMessage {
 		return message
