@@ -13,13 +13,13 @@ import (
 
 // Description holds the facts about a module that are known without running its code.
 type Description struct {
-	Imports, Exports []Function
-	Declared         *declaration.Declaration // nil: no declaration
-	Config           map[string]string        // embedded in the module
-	Files            *files.Set               // embedded in the module; nil: none
+	Imports  []Function
+	Declared *declaration.Declaration // nil: no declaration
+	Config   map[string]string        // embedded in the module
+	Files    *files.Set               // embedded in the module; nil: none
 }
 
-// Describe reads the imports, exports and declaration of a WebAssembly file, and compares
+// Describe reads the imports and the declaration of a WebAssembly file, and compares
 // the declaration with the imports. Like Load, it refuses a file that is not a guest. It
 // compiles nothing.
 //
@@ -33,7 +33,7 @@ func Describe(wasm []byte) (*Description, error) {
 		return nil, fmt.Errorf("%w: %w", ErrModule, legible.Error(err))
 	}
 	d := &Description{}
-	d.Imports, d.Exports = functionsOf(source)
+	d.Imports, _ = functionsOf(source)
 	if d.Declared, err = declaration.Read(wasm); err == nil && d.Declared != nil {
 		err = d.Declared.CheckImports(FullNames(d.Imports))
 	}
