@@ -115,6 +115,31 @@ func (p *process) reasons(t *testing.T, name string) (reasons []string) {
 	return reasons
 }
 
+// isBefore checks that the server has not reached the version that another one had: otherwise, the test proves nothing.
+func (f *fallible) isBefore(t *testing.T, reached int) {
+	t.Helper()
+	if now := f.version(t); now >= reached {
+		t.Errorf("the server has reached the version %d again (%d by now): this proves nothing", reached, now)
+	}
+}
+
+// hasHandled checks the reasons of all calls, by the names of objects, and that the operator is alive and ends in order.
+func (p *process) hasHandled(t *testing.T, address string, wanted map[string]string) {
+	t.Helper()
+	for name, want := range wanted {
+		if got := fmt.Sprint(p.reasons(t, name)); got != want {
+			t.Errorf("%s: handlers for %s, want %s", name, got, want)
+		}
+	}
+	if code := status(address, "/livez"); code != http.StatusOK {
+		t.Errorf("/livez answers %d", code)
+	}
+	p.signal(t, syscall.SIGTERM)
+	if code := p.exits(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestFaultsOfOlderData: a server comes back with an older state of its data, whose versions
 // are lower than what the operator has seen. What there is then is handled; what had been
 // created since is forgotten.
@@ -153,25 +178,12 @@ func TestFaultsOfOlderData(t *testing.T) {
 	f.remove(t, "kept-2")
 	f.gone(t, "kept-2")
 	t.Logf("%v after the start of the server with older data, all is handled", time.Since(up).Round(10*time.Millisecond))
-	if now := f.version(t); now >= reached {
-		t.Errorf("the server has reached the version %d again (%d by now): this proves nothing", reached, now)
-	}
+	f.isBefore(t, reached)
 	f.manyHandled(t, "kept", 0, 2)
-	for name, want := range map[string]string{
+	op.hasHandled(t, address, map[string]string{
 		"kept-0": "[create update]", "kept-1": "[create update update]", "kept-2": "[create delete delete]",
 		"lost-0": "[create]", "after-0": "[create]", "after-2": "[create]",
-	} {
-		if got := fmt.Sprint(op.reasons(t, name)); got != want {
-			t.Errorf("%s: handlers for %s, want %s", name, got, want)
-		}
-	}
-	if code := status(address, "/livez"); code != http.StatusOK {
-		t.Errorf("/livez answers %d", code)
-	}
-	op.signal(t, syscall.SIGTERM)
-	if code := op.exits(t); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	})
 }
 
 // TestFaultsOfNoData: a server comes back without any data. When the resource and the objects
@@ -198,20 +210,7 @@ func TestFaultsOfNoData(t *testing.T) {
 	f.remove(t, "obj-1")
 	f.gone(t, "obj-1")
 	t.Logf("%v after the start of the server without data, all is handled", time.Since(up).Round(10*time.Millisecond))
-	if now := f.version(t); now >= reached {
-		t.Errorf("the server has reached the version %d again (%d by now): this proves nothing", reached, now)
-	}
+	f.isBefore(t, reached)
 	f.manyHandled(t, "obj", 2, 3)
-	for name, want := range map[string]string{"obj-0": "[create create update]", "obj-1": "[create create delete]", "obj-2": "[create create]"} {
-		if got := fmt.Sprint(op.reasons(t, name)); got != want {
-			t.Errorf("%s: handlers for %s, want %s", name, got, want)
-		}
-	}
-	if code := status(address, "/livez"); code != http.StatusOK {
-		t.Errorf("/livez answers %d", code)
-	}
-	op.signal(t, syscall.SIGTERM)
-	if code := op.exits(t); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	op.hasHandled(t, address, map[string]string{"obj-0": "[create create update]", "obj-1": "[create create delete]", "obj-2": "[create create]"})
 }
