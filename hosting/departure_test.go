@@ -182,6 +182,15 @@ func TestDeletionHandlersHaveABoundedTime(t *testing.T) {
 	}
 }
 
+// deletedBefore is a declaration that is being deleted when the host sees it for the first time, with what an earlier host has reported.
+func deletedBefore(finalizers api.Finalizers) Declaration {
+	return Declaration{
+		Key: key("a"), UID: "u", Generation: 2, Leaving: true,
+		Spec:     api.Spec{Module: "v1", ServiceAccountName: "sa", OnRemoval: &api.OnRemoval{Finalizers: finalizers}},
+		Reported: &api.Status{Resources: []string{"things"}, Finalizer: "mine"},
+	}
+}
+
 // TestADepartureContinuesAfterARestart: by what the earlier host has reported, within the
 // time that began then. The operator is started for objects that wait for it.
 func TestADepartureContinuesAfterARestart(t *testing.T) {
@@ -195,9 +204,9 @@ func TestADepartureContinuesAfterARestart(t *testing.T) {
 				x, c := leaving(t)
 				c.deleting = []int{1}
 				began := time.Now().UTC().Add(-tt.ago)
-				d := Declaration{Key: key("a"), UID: "u", Generation: 2, Leaving: true, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}}
-				d.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.ReleaseAfter}
-				d.Reported = &api.Status{Resources: []string{"old"}, Finalizer: "mine", Conditions: []api.Condition{{Type: api.Releasing, Status: api.True, Reason: "Deleted", LastTransitionTime: began}}}
+				d := deletedBefore(api.ReleaseAfter)
+				d.Reported.Resources = []string{"old"} // in addition to what the operator says itself
+				d.Reported.Conditions = []api.Condition{{Type: api.Releasing, Status: api.True, Reason: "Deleted", LastTransitionTime: began}}
 				x.Declare(d)
 				synctest.Wait()
 				if made := len(x.all()); made != tt.made {
@@ -239,9 +248,8 @@ func TestAReleaseThatFailsIsRepeated(t *testing.T) {
 func TestAReleaseNeedsNoLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, c := leaving(t)
-		d := Declaration{Key: key("a"), UID: "u", Generation: 2, Leaving: true, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}}
-		d.Spec.Limits, d.Spec.OnRemoval = map[string]string{"Unknown": "1"}, &api.OnRemoval{Finalizers: api.Release}
-		d.Reported = &api.Status{Resources: []string{"things"}, Finalizer: "mine"}
+		d := deletedBefore(api.Release)
+		d.Spec.Limits = map[string]string{"Unknown": "1"}
 		x.Declare(d)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -257,9 +265,8 @@ func TestInvalidDeclarationsAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, c := leaving(t)
 		c.deleting = []int{1}
-		d := Declaration{Key: key("a"), UID: "u", Generation: 2, Leaving: true, Problem: errors.New("spec.verification"), Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}}
-		d.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.ReleaseAfter}
-		d.Reported = &api.Status{Resources: []string{"things"}, Finalizer: "mine"}
+		d := deletedBefore(api.ReleaseAfter)
+		d.Problem = errors.New("spec.verification")
 		x.Declare(d)
 		time.Sleep(time.Minute)
 		synctest.Wait()
