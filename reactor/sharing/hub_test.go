@@ -98,11 +98,7 @@ func TestJoinsAndLeavesLoseNothing(t *testing.T) {
 				case n < 12:
 					time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
 				case n < 20:
-					name := fmt.Sprint(random.IntN(5))
-					w.mu.Lock()
-					_, exists := w.objects[name]
-					w.mu.Unlock()
-					if exists {
+					if name := fmt.Sprint(random.IntN(5)); w.exists(name) {
 						w.remove(name)
 					}
 				default:
