@@ -17,6 +17,23 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
+// countsPending checks whether an event is refused with a limit of memory, and that nothing is held after it.
+func countsPending(t *testing.T, registry *registries.Registry, event watching.Event, limit int, refused bool) {
+	t.Helper()
+	p := newProcessor(registry, reactortest.Replying(func(*http.Request) (int, string) { return 200, string(event.Object) }))
+	var log reactortest.Output
+	p.Log = zerolog.New(&log)
+	account := accounts.New(accounts.Limits{PendingMemory: limit})
+	p.Generation.Services.Account = account
+	p.handleOne(t.Context(), queueing.Item{Event: event}, queueing.Alone())
+	if got := strings.Contains(log.String(), fmt.Sprintf("the limit PendingMemory of %d bytes is reached", limit)); got != refused {
+		t.Errorf("refused %t, want %t\n%s", got, refused, &log)
+	}
+	if held := reactortest.Held(account, accounts.Pending); held != 0 {
+		t.Errorf("%d bytes are held afterwards", held)
+	}
+}
+
 // TestManyHandlersCount: the progress of an object with thousands of handlers takes memory of the account while the object is handled.
 func TestManyHandlersCount(t *testing.T) {
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
@@ -30,18 +47,7 @@ func TestManyHandlersCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		object := reactortest.NewObject(0)
-		p := newProcessor(registry, reactortest.Replying(func(*http.Request) (int, string) { return 200, string(object) }))
-		var log reactortest.Output
-		p.Log = zerolog.New(&log)
-		account := accounts.New(accounts.Limits{PendingMemory: 10 * stateCost})
-		p.Generation.Services.Account = account
-		p.handleOne(t.Context(), queueing.Item{Event: watching.Event{Type: watching.Added, Object: object, Meta: watching.Meta{UID: "uid"}}}, queueing.Alone())
-		if got := strings.Contains(log.String(), "the limit PendingMemory of 10240 bytes is reached"); got != refused {
-			t.Errorf("%d handlers: refused %t\n%s", count, got, &log)
-		}
-		if held := reactortest.Held(account, accounts.Pending); held != 0 {
-			t.Errorf("%d handlers: %d bytes are held afterwards", count, held)
-		}
+		countsPending(t, registry, watching.Event{Type: watching.Added, Object: object, Meta: watching.Meta{UID: "uid"}}, 10*stateCost, refused)
 	}
 }
 
@@ -65,17 +71,6 @@ func TestManyChangesCount(t *testing.T) {
 		object := dicts.Encode(dicts.Object{"metadata": dicts.Object{
 			"name": "x", "namespace": "ns", "uid": "uid", "resourceVersion": "1", "annotations": dicts.Object{"kopf.zalando.org/last-handled-configuration": last},
 		}, "spec": spec(2)})
-		p := newProcessor(registry, reactortest.Replying(func(*http.Request) (int, string) { return 200, string(object) }))
-		var log reactortest.Output
-		p.Log = zerolog.New(&log)
-		account := accounts.New(accounts.Limits{PendingMemory: 10 * diffCost})
-		p.Generation.Services.Account = account
-		p.handleOne(t.Context(), queueing.Item{Event: watching.Event{Type: watching.Modified, Object: object, Meta: watching.Meta{UID: "uid"}}}, queueing.Alone())
-		if got := strings.Contains(log.String(), "the limit PendingMemory of 3000 bytes is reached"); got != refused {
-			t.Errorf("%d changes: refused %t\n%s", count, got, &log)
-		}
-		if held := reactortest.Held(account, accounts.Pending); held != 0 {
-			t.Errorf("%d changes: %d bytes are held afterwards", count, held)
-		}
+		countsPending(t, registry, watching.Event{Type: watching.Modified, Object: object, Meta: watching.Meta{UID: "uid"}}, 10*diffCost, refused)
 	}
 }
