@@ -121,7 +121,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		send(ch, heldLimit, prometheus.GaugeValue, float64(u.Limit), u.Kind.String())
 		send(ch, heldRefused, prometheus.CounterValue, float64(u.Refused), u.Kind.String())
 	}
-	if expires, known := expiry(m.op); known {
+	if expires, known := m.op.Expires(); known {
 		send(ch, certExpires, prometheus.GaugeValue, seconds(expires))
 	}
 	seen := map[string]bool{}

@@ -54,11 +54,8 @@ type observed interface {
 	Accounts() []accounts.Usage
 	Backlogs() []reactor.Backlog
 	Meters() *meters.Operator
-}
 
-// certified is an operator that can report the expiry of its webhook certificate.
-type certified interface {
-	// Expires is the time at which the certificate expires; false without a certificate.
+	// Expires is the time at which the certificate of the webhook server expires; false without one.
 	Expires() (time.Time, bool)
 }
 
@@ -68,7 +65,7 @@ type monitored struct {
 	*certificate
 }
 
-var _ certified = monitored{}
+var _ observed = monitored{}
 
 func monitoring(op observed, modules func() []*host.Module, together shared) http.Handler {
 	registry := prometheus.NewRegistry()
@@ -102,7 +99,7 @@ func readyProblems(op observed) []string {
 	}
 	var problems []string
 	now := time.Now()
-	if expires, known := expiry(op); known && now.After(expires) {
+	if expires, known := op.Expires(); known && now.After(expires) {
 		problems = append(problems, "the certificate of the webhook server has expired at "+expires.UTC().Format(time.RFC3339))
 	}
 	for _, s := range op.Streams() {
@@ -111,13 +108,6 @@ func readyProblems(op observed) []string {
 		}
 	}
 	return problems
-}
-
-func expiry(op observed) (time.Time, bool) {
-	if c, ok := op.(certified); ok {
-		return c.Expires()
-	}
-	return time.Time{}, false
 }
 
 func describe(s watching.State, now time.Time) string {

@@ -38,6 +38,7 @@ func (s still) Accounts() []accounts.Usage { return accounts.New(accounts.Limits
 
 func (s still) Backlogs() []reactor.Backlog { return nil }
 func (s still) Meters() *meters.Operator    { return &meters.Operator{} }
+func (s still) Expires() (time.Time, bool)  { return time.Time{}, false }
 
 func none() []*host.Module { return nil }
 
