@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -76,14 +77,14 @@ func (a *Activity) run(ctx context.Context, wait func(progression.State) error) 
 	x := &handling.Execution{Settings: a.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary}
 	handlers := registries.Deduplicated(a.Handlers)
 	state := progression.State{}.WithHandlers(registries.IDs(handlers), time.Now())
-	merged := &Result{Results: map[string]any{}}
+	merged := &Result{Results: map[string]any{}, Settings: map[string]abi.Raw{}}
 	for !state.Done() {
 		outcomes, err := attempt(ctx, x, handlers, c, state)
 		if err != nil {
 			return nil, err
 		}
 		for id, done := range outcomes {
-			merged.Settings = handling.MergeSettings(merged.Settings, done.Settings)
+			maps.Copy(merged.Settings, done.Settings)
 			if done.Result != nil {
 				merged.Results[id] = done.Result
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
@@ -187,14 +186,4 @@ func (e *Env) Index(op int, name string, key []byte) ([]byte, error) {
 		return nil, abi.ErrAbsent
 	}
 	return found, err
-}
-
-// MergeSettings adds the settings of one startup handler to those of the handlers before
-// it.
-func MergeSettings(all, more map[string]abi.Raw) map[string]abi.Raw {
-	if all == nil {
-		all = map[string]abi.Raw{}
-	}
-	maps.Copy(all, more)
-	return all
 }
