@@ -221,22 +221,21 @@ func (x *Execution) interpret(h *registries.Handler, log loggers.Logger, state p
 		log.Info(h.Title() + " succeeded.")
 		return Outcome{final: true, Result: done.result, Size: done.size, Keyed: done.keyed, Settings: done.settings}
 	}
-	text := done.error.Text()
 	switch done.error.Kind {
 	case abi.ErrorChildren:
 		log.Debug(h.Title() + " has unfinished sub-handlers. Will retry soon.")
 		return Outcome{Failed: true, Message: "None", delay: done.childrenDelay}
 	case abi.ErrorTemporary:
-		return x.interpretTemporary(h, log, state, done.error, text)
+		return interpretTemporary(h, log, state, done.error)
 	case abi.ErrorPermanent, abi.ErrorAdmission:
-		log.Error(fmt.Sprintf("%s failed permanently: %s", h.Title(), text))
+		log.Error(fmt.Sprintf("%s failed permanently: %s", h.Title(), done.error.Text()))
 		return Outcome{final: true, Failed: true, Message: done.error.Message}
 	}
-	return x.interpretArbitrary(h, log, state, done.error, text)
+	return x.interpretArbitrary(h, log, state, done.error)
 }
 
-func (x *Execution) interpretTemporary(h *registries.Handler, log loggers.Logger, state progression.HandlerState, failure *abi.Error, text string) Outcome {
-	delay := delayOf(failure.Delay)
+func interpretTemporary(h *registries.Handler, log loggers.Logger, state progression.HandlerState, failure *abi.Error) Outcome {
+	text, delay := failure.Text(), delayOf(failure.Delay)
 	limit := lookahead(h, state, delay)
 	if limit == "" {
 		log.Error(fmt.Sprintf("%s failed temporarily: %s", h.Title(), text))
@@ -247,8 +246,8 @@ func (x *Execution) interpretTemporary(h *registries.Handler, log loggers.Logger
 	return Outcome{final: true, Failed: true, Message: message}
 }
 
-func (x *Execution) interpretArbitrary(h *registries.Handler, log loggers.Logger, state progression.HandlerState, failure *abi.Error, text string) Outcome {
-	mode, backoff := x.Errors, x.Settings.Execution.DefaultBackoff
+func (x *Execution) interpretArbitrary(h *registries.Handler, log loggers.Logger, state progression.HandlerState, failure *abi.Error) Outcome {
+	text, mode, backoff := failure.Text(), x.Errors, x.Settings.Execution.DefaultBackoff
 	if h.Spec.Errors != "" {
 		mode = ErrorsMode(h.Spec.Errors)
 	}
