@@ -24,9 +24,9 @@ type Python struct {
 }
 
 // ModuleFile returns the file of a module by its name in Python, such as operator.handlers,
-// in a folder.
-func ModuleFile(folder, module string) (string, error) {
-	base := filepath.Join(folder, filepath.FromSlash(strings.ReplaceAll(module, ".", "/")))
+// in the current directory.
+func ModuleFile(module string) (string, error) {
+	base := filepath.Join(".", filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))) // below it, whatever dots the name begins with
 	for _, path := range []string{filepath.Join(base, "__init__.py"), base + ".py"} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path, nil

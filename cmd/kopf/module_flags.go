@@ -49,7 +49,7 @@ func (o *moduleOptions) addEngineFlag(flags *pflag.FlagSet) {
 func (o *moduleOptions) python(note func(text string)) operator.Python {
 	modules := map[string]string{}
 	for _, module := range o.pythonModules {
-		if path, err := operator.ModuleFile(".", module); err == nil {
+		if path, err := operator.ModuleFile(module); err == nil {
 			modules[path] = module
 		}
 	}

@@ -132,7 +132,7 @@ func (o *runOptions) addOperatorFlags(flags *pflag.FlagSet) {
 // addPythonModules adds the files of -m to the modules.
 func (o *runOptions) addPythonModules() error {
 	for _, module := range o.pythonModules {
-		path, err := operator.ModuleFile(".", module)
+		path, err := operator.ModuleFile(module)
 		if err != nil {
 			return usageError{fmt.Errorf("-m %s: %w", module, err)}
 		}
