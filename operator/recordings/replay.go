@@ -257,12 +257,20 @@ func (c *replayed) take(kind string) *recorded {
 	return nil
 }
 
-func (c *replayed) start(ctx context.Context, name string, m *recorded) error {
+// addressee is the guest, or the task of a parent, that a call is made to; nil if there is none. It counts the call.
+func (c *replayed) addressee(name string, m *recorded) interface {
+	guests.Starter
+	guests.Asker
+} {
 	c.replay.report.Calls++
-	var of guests.Starter = c.replay.guests[name]
 	if m.Parent != 0 {
-		of = c.replay.call(m.Parent).task
+		return c.replay.call(m.Parent).task
 	}
+	return c.replay.guests[name]
+}
+
+func (c *replayed) start(ctx context.Context, name string, m *recorded) error {
+	of := c.addressee(name, m)
 	if of == nil || m.Invocation == nil {
 		return errImpossible
 	}
@@ -275,11 +283,7 @@ func (c *replayed) start(ctx context.Context, name string, m *recorded) error {
 }
 
 func (c *replayed) ask(ctx context.Context, name string, m *recorded) error {
-	c.replay.report.Calls++
-	var of guests.Asker = c.replay.guests[name]
-	if m.Parent != 0 {
-		of = c.replay.call(m.Parent).task
-	}
+	of := c.addressee(name, m)
 	if of == nil || m.Questions == nil {
 		return errImpossible
 	}
