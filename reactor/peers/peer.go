@@ -82,10 +82,9 @@ func parseLifetime(raw json.RawMessage) (time.Duration, error) {
 
 // Record returns the record of the peer.
 func (p Peer) Record() Record {
-	seen := p.LastSeen.Format("2006-01-02T15:04:05.000000-07:00")
 	return Record{
 		Priority: p.Priority, Lifetime: int(p.Lifetime / time.Second),
-		LastSeen: strings.Replace(seen, ".000000", "", 1), // as Python's isoformat
+		LastSeen: strings.Replace(stores.FormatTime(p.LastSeen), ".000000", "", 1), // as Python's isoformat
 	}
 }
 
