@@ -14,7 +14,7 @@ import (
 
 // contentTypes are the formats of bodies that the API accepts, all of them JSON.
 var contentTypes = []string{
-	"application/json", "application/merge-patch+json", "application/json-patch+json",
+	"application/json", clients.MergePatch, clients.JSONPatch,
 	"application/strategic-merge-patch+json", "application/apply-patch+yaml",
 }
 
