@@ -2,7 +2,6 @@ package dryrun
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
 // Wrap returns a transport of the operator's requests that sends none that writes. Its method
@@ -67,11 +67,6 @@ func (t *transport) refuse(req *http.Request, body []byte) *http.Response {
 	return failure(req, http.StatusForbidden, "Forbidden", "this is a dry run, which does not send the request")
 }
 
-// maxBody bounds what is read of a response, in bytes, as package clients does.
-const maxBody = 64 << 20
-
-var errLongBody = errors.New("the answer is longer than 64 MiB")
-
 // read reads an object, a listing, or a watch, as it would be.
 func (t *transport) read(req *http.Request, p place, known bool) (*http.Response, error) {
 	if phantom := t.cluster.phantom(p.key()); phantom != nil && p.name != "" {
@@ -88,12 +83,12 @@ func (t *transport) read(req *http.Request, p place, known bool) (*http.Response
 		return rsp, nil
 	}
 	defer rsp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody+1))
+	text, err := io.ReadAll(io.LimitReader(rsp.Body, clients.MaxBody+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxBody {
-		return nil, errLongBody
+	if len(text) > clients.MaxBody {
+		return nil, clients.ErrLongBody
 	}
 	document, err := dicts.DecodeObject(text)
 	if err != nil {
@@ -153,7 +148,7 @@ func (t *transport) patch(req *http.Request, p place, body []byte) (*http.Respon
 			return rsp, err
 		}
 		defer rsp.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody))
+		text, err := io.ReadAll(io.LimitReader(rsp.Body, clients.MaxBody))
 		if err != nil {
 			return nil, err
 		}

@@ -297,11 +297,12 @@ func (c *Client) request(ctx context.Context, by via, of class, o Options, metho
 	return data, err
 }
 
-// maxBody limits a response that is read as a whole, in bytes. Objects and the discovery
+// MaxBody limits a response that is read as a whole, in bytes. Objects and the discovery
 // documents of large clusters are much smaller.
-const maxBody = 64 << 20
+const MaxBody = 64 << 20
 
-var errLongBody = errors.New("the answer is longer than 64 MiB")
+// ErrLongBody is the error of a response that is longer than MaxBody.
+var ErrLongBody = errors.New("the answer is longer than 64 MiB")
 
 // Memory that is provided for a response before it arrives, in bytes: usual is for one of an
 // unknown length, maxProvided is the limit for an announced length.
@@ -322,11 +323,11 @@ func readAll(rsp *http.Response, into []byte) ([]byte, error) {
 		if len(data) == cap(data) {
 			data = slices.Grow(data, bytes.MinRead)
 		}
-		n, err := rsp.Body.Read(data[len(data):min(cap(data), maxBody+1)])
+		n, err := rsp.Body.Read(data[len(data):min(cap(data), MaxBody+1)])
 		data = data[:len(data)+n]
 		switch {
-		case len(data) > maxBody:
-			return data, errLongBody
+		case len(data) > MaxBody:
+			return data, ErrLongBody
 		case errors.Is(err, io.EOF):
 			return data, nil
 		case err != nil:

@@ -44,8 +44,8 @@ func TestAnswersOfAllSizes(t *testing.T) {
 }
 
 func TestLongAnswersAreRefused(t *testing.T) {
-	endless := io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, maxBody)), strings.NewReader("xx")))
-	if data, err := readAll(&http.Response{Body: endless, ContentLength: -1}, nil); !errors.Is(err, errLongBody) || len(data) != maxBody+1 {
+	endless := io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, MaxBody)), strings.NewReader("xx")))
+	if data, err := readAll(&http.Response{Body: endless, ContentLength: -1}, nil); !errors.Is(err, ErrLongBody) || len(data) != MaxBody+1 {
 		t.Errorf("got %d bytes and the error %v", len(data), err)
 	}
 }
