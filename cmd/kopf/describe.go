@@ -46,7 +46,7 @@ func describeOperator(to io.Writer, f *facts.Operator) error {
 	pair := func(name, format string, args ...any) {
 		fmt.Fprintf(table, "%s:\t%s\n", name, cell(fmt.Sprintf(format, args...)))
 	}
-	pair("Operator", "%s (%s)", titleOf(f), f.Kind)
+	pair("Operator", "%s (%s)", f.Title(), f.Kind)
 	pair("Account", "%s", f.Account)
 	pair("Module", "%s", f.Module.Declared)
 	pair("Runs", "%s", orDash(f.Module.Artifact))

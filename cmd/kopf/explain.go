@@ -256,7 +256,7 @@ func (e *explained) askAbout(ctx context.Context, c *client.Client) {
 	for i := range e.Hosted[:min(len(e.Hosted), maxAsked)] {
 		found, err := c.Object(ctx, &e.Hosted[i].Operator, e.Object.UID)
 		if err != nil {
-			e.Notes = append(e.Notes, fmt.Sprintf("What %s does for the object is unknown: %v", titleOf(&e.Hosted[i].Operator), err))
+			e.Notes = append(e.Notes, fmt.Sprintf("What %s does for the object is unknown: %v", e.Hosted[i].Operator.Title(), err))
 			return // requests about the other operators would fail, too
 		}
 		e.Hosted[i].Object = found

@@ -168,7 +168,7 @@ func (e *explained) printOthers(to io.Writer) {
 		if len(f.Errors) > 0 {
 			last = f.Errors[len(f.Errors)-1].Message
 		}
-		fmt.Fprintf(to, "%s\t%t\t%t\t%s\n", cell(titleOf(f)), f.Ready, f.Work.Paused, cell(orDash(last)))
+		fmt.Fprintf(to, "%s\t%t\t%t\t%s\n", cell(f.Title()), f.Ready, f.Work.Paused, cell(orDash(last)))
 	}
 	e.printNow(to)
 	for i, note := range e.Notes {
@@ -191,7 +191,7 @@ func (e *explained) printNow(to io.Writer) {
 			fmt.Fprintln(to, "\nNOW\tSTATE\tWAITING EVENTS\tDAEMONS AND TIMERS")
 			begun = true
 		}
-		fmt.Fprintf(to, "%s\t%s\t%d\t%s\n", cell(titleOf(&h.Operator)), cell(doing(h.Object)), h.Object.Waiting, cell(orDash(strings.Join(h.Object.Daemons, ", "))))
+		fmt.Fprintf(to, "%s\t%s\t%d\t%s\n", cell(h.Operator.Title()), cell(doing(h.Object)), h.Object.Waiting, cell(orDash(strings.Join(h.Object.Daemons, ", "))))
 	}
 }
 

@@ -101,7 +101,7 @@ func row(to io.Writer, f *facts.Operator, wide, hosts bool) {
 		ready = "True"
 	}
 	w := &f.Work
-	fmt.Fprintf(to, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s", cell(titleOf(f)), shortDigest(f.Module.Digest), ready, orDash(cell(f.Reason)), w.Objects, w.Calls, w.Errors, endpoints.Bytes(f.Memory.Instances), endpoints.Seconds(w.ComputingSeconds))
+	fmt.Fprintf(to, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s", cell(f.Title()), shortDigest(f.Module.Digest), ready, orDash(cell(f.Reason)), w.Objects, w.Calls, w.Errors, endpoints.Bytes(f.Memory.Instances), endpoints.Seconds(w.ComputingSeconds))
 	if hosts {
 		fmt.Fprintf(to, "\t%s", orDash(cell(f.Host)))
 	}

@@ -90,7 +90,7 @@ func (o *hostOptions) one(ctx context.Context, args []string) (*client.Client, *
 func named(report *facts.Report, name string) (*facts.Operator, error) {
 	var found []*facts.Operator
 	for i := range report.Operators {
-		if f := &report.Operators[i]; titleOf(f) == name || f.Name == name {
+		if f := &report.Operators[i]; f.Title() == name || f.Name == name {
 			found = append(found, f)
 		}
 	}
@@ -102,17 +102,9 @@ func named(report *facts.Report, name string) (*facts.Operator, error) {
 	}
 	var titles []string
 	for _, f := range found[:min(len(found), 5)] {
-		titles = append(titles, titleOf(f))
+		titles = append(titles, f.Title())
 	}
 	return nil, usageError{fmt.Errorf("%d operators have the name %s: name one as %s", len(found), name, strings.Join(titles, " or "))}
-}
-
-// titleOf is the name by which kopf get lists an operator.
-func titleOf(f *facts.Operator) string {
-	if f.Namespace == "" {
-		return f.Name
-	}
-	return f.Namespace + "/" + f.Name
 }
 
 // similar lists up to three operators with a similar name.
@@ -121,8 +113,8 @@ func similar(report *facts.Report, name string) []string {
 	var close []string
 	for i := range report.Operators {
 		f := &report.Operators[i]
-		if spelling.Distance(f.Name, name) <= 2 || qualified && (spelling.Distance(f.Name, last) <= 2 || spelling.Distance(titleOf(f), name) <= 2) {
-			close = append(close, titleOf(f))
+		if spelling.Distance(f.Name, name) <= 2 || qualified && (spelling.Distance(f.Name, last) <= 2 || spelling.Distance(f.Title(), name) <= 2) {
+			close = append(close, f.Title())
 		}
 	}
 	return close[:min(len(close), 3)]
@@ -135,7 +127,7 @@ func (o *hostOptions) complete(cmd *cobra.Command, args []string, begin string) 
 	var names []string
 	if _, report, err := o.report(ctx); err == nil && len(args) == 0 {
 		for i := range report.Operators {
-			if title := titleOf(&report.Operators[i]); strings.HasPrefix(title, begin) {
+			if title := report.Operators[i].Title(); strings.HasPrefix(title, begin) {
 				names = append(names, title)
 			}
 		}

@@ -40,7 +40,7 @@ Every flag can also be set by a variable: --host by KOPF_RETRY_HOST.`,
 			case f.Reason == "Suspended":
 				becomes = "is suspended: to start it, set spec.suspend to false"
 			}
-			_, err = fmt.Fprintf(stdout, "%s %s\n", cell(titleOf(f)), becomes)
+			_, err = fmt.Fprintf(stdout, "%s %s\n", cell(f.Title()), becomes)
 			return err
 		},
 	}

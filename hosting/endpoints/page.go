@@ -29,7 +29,7 @@ var (
 	// page is parsed at the first use, not at each start of the program.
 	page = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("page").Funcs(template.FuncMap{
-			"bytes": Bytes, "heap": func(n uint64) string { return Bytes(int64(n)) }, "seconds": Seconds, "title": title, "ago": ago, "used": used,
+			"bytes": Bytes, "heap": func(n uint64) string { return Bytes(int64(n)) }, "seconds": Seconds, "title": (*facts.Operator).Title, "ago": ago, "used": used,
 		}).Parse(pageText))
 	})
 
@@ -77,7 +77,7 @@ func matches(f *facts.Operator, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	texts := []string{title(f), string(f.Kind), f.Module.Declared, f.Module.Artifact, f.Module.Digest, f.Reason, f.Account}
+	texts := []string{f.Title(), string(f.Kind), f.Module.Declared, f.Module.Artifact, f.Module.Digest, f.Reason, f.Account}
 	texts = append(texts, f.Module.Resources...)
 	for _, c := range f.Conditions {
 		texts = append(texts, c.Message)
@@ -92,14 +92,6 @@ func matches(f *facts.Operator, words []string) bool {
 		}
 	}
 	return true
-}
-
-// title is the name of an operator as kubectl shows it.
-func title(f *facts.Operator) string {
-	if f.Namespace == "" {
-		return f.Name
-	}
-	return f.Namespace + "/" + f.Name
 }
 
 // ago is the time since a moment, in its largest unit.

@@ -84,6 +84,14 @@ type Operator struct {
 	Measured Measured `json:"measured"`
 }
 
+// Title is the name of the operator, with its namespace if it has one: team/mailer.
+func (o *Operator) Title() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
 // Module is what an operator runs.
 type Module struct {
 	Declared  string   `json:"declared"`           // as in the declaration
