@@ -110,18 +110,10 @@ func TestDiffBasesAreThoseOfKopf(t *testing.T) {
 
 			sameDocument(t, "essence", recorded.Essence, essence)
 			sameDocument(t, "patch", recorded.Patch, patch.Object())
-			sameDocument(t, "fetched", recorded.Fetched, orNull(fetched))
+			sameDocument(t, "fetched", recorded.Fetched, dicts.OrNil(fetched))
 			sameDocument(t, "the body afterwards", r.Objects[recorded.Object], body)
 		})
 	}
-}
-
-// orNull makes a JSON null of an object that does not exist.
-func orNull(obj stores.Object) any {
-	if obj == nil {
-		return nil
-	}
-	return obj
 }
 
 func TestProgressesAreThoseOfKopf(t *testing.T) {

@@ -79,13 +79,7 @@ func (r *runner) prepared(wasm []byte) error {
 	return err
 }
 
-func prepared(wasm []byte) (*Prepared, error) {
-	s, err := Parse(wasm)
-	if err != nil {
-		return nil, err
-	}
-	return s.Prepare(testLimits)
-}
+func prepared(wasm []byte) (*Prepared, error) { return prepareBy(wasm, testLimits) }
 
 // call calls an export.
 func (r *runner) call(export string, args ...uint64) outcome {

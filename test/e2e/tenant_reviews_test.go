@@ -159,8 +159,8 @@ func TestTenantsOfTheClusterReviewAndConvert(t *testing.T) {
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: reviews-%[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reviews-%[1]s}, subjects: [{kind: ServiceAccount, name: tenant, namespace: %[1]s}]}`, h.namespace, group))
 	dir := t.TempDir()
-	h.copied(t, version(t, "handlers=check,fill"), dir+"/reviews.wasm")
-	h.copied(t, guest(t, "admission"), dir+"/versions.wasm")
+	copyOf(t, version(t, "handlers=check,fill"), dir+"/reviews.wasm")
+	copyOf(t, guest(t, "admission"), dir+"/versions.wasm")
 	manifest := func(name, module, more string) {
 		t.Helper()
 		text := fmt.Sprintf("{apiVersion: hosting.kopf.dev/v1alpha1, kind: ClusterWasmOperator, metadata: {name: %s}, spec: {module: %s, serviceAccountName: tenant, serviceAccountNamespace: %s, %s}}", name, module, h.namespace, more)
@@ -180,18 +180,6 @@ func TestTenantsOfTheClusterReviewAndConvert(t *testing.T) {
 	h.space.eventually(t, func() error { return h.denies(t) })
 	if again := h.convertsWith(t, group); again != first {
 		t.Error("the host that has started later has another certificate")
-	}
-}
-
-// copied copies a module.
-func (h *hosting) copied(t *testing.T, from, to string) {
-	t.Helper()
-	text, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
