@@ -114,6 +114,14 @@ type Fetched struct {
 	Release  func()          // frees the memory of the module, after it was loaded; nil: nothing to free
 }
 
+// free forgets the content of the module, and frees its memory. Further calls do nothing.
+func (f *Fetched) free() {
+	if f.Release != nil {
+		f.Release()
+	}
+	f.Open, f.Release = nil, nil
+}
+
 // Fetch gets the module of a declaration. The secrets are the contents of the declaration's
 // pull secrets.
 type Fetch func(ctx context.Context, d *Declaration, secrets []map[string][]byte) (*Fetched, error)

@@ -178,9 +178,7 @@ func (p *departure) revive(ctx, step context.Context) error {
 	if err != nil {
 		return err
 	}
-	if fetched.Release != nil {
-		defer fetched.Release()
-	}
+	defer fetched.free()
 	return p.t.renew(ctx, step, p.d, options, fetched)
 }
 

@@ -306,15 +306,6 @@ func (h *Host) load(ctx context.Context, d *Declaration, o operator.Options) (in
 	return h.options.create(ctx, o)
 }
 
-func (h *Host) reload(ctx context.Context, d *Declaration, op instance) (bool, error) {
-	leave, err := h.enter(ctx, d)
-	if err != nil {
-		return false, err
-	}
-	defer leave()
-	return op.Reload(ctx)
-}
-
 // enter waits until another operator may be loaded. Those of one namespace have at most half of
 // the places, so that others do not wait for modules that take compilers long.
 func (h *Host) enter(ctx context.Context, d *Declaration) (leave func(), err error) {

@@ -110,12 +110,16 @@ func (f *fake) Facts() operator.Facts {
 func (f *fake) Usage() operator.Usage { return f.usage }
 
 func (f *fake) Reload(ctx context.Context) (bool, error) {
+	_, module, err := f.options.Open(ctx, f.options.Modules[0])
+	if err != nil {
+		return false, err
+	}
+	f.options.Loaded()
 	if err := f.reload(); err != nil {
 		return false, err
 	}
-	_, module, err := f.options.Open(ctx, f.options.Modules[0])
 	f.module = string(module)
-	return true, err
+	return true, nil
 }
 
 // fixture is a host with fakes.

@@ -81,6 +81,7 @@ type run struct {
 	ended    chan struct{} // closed when err is set
 	err      error
 	next     *Fetched // what Open reads; nil outside of a load
+	loaded   func()   // called when a module that replaces another one is loaded
 
 	brakes   brakes    // what holds the operator back
 	looks    int       // soon after its start
@@ -339,19 +340,9 @@ func (t *tenant) again(d *Declaration, because string) {
 // attempt loads the declared operator, and lets it take the place of the one that runs.
 func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 	t.report.begin(d, t.run != nil)
-	wanted := t.pinned(d)
-	options, fetched, err := t.prepare(step, wanted)
-	if err == nil {
-		if fetched.Release != nil {
-			defer fetched.Release()
-		}
-		fetched.Artifact = cmp.Or(wanted.Pin, fetched.Artifact)
-		t.report.fetched(fetched, d)
-		if t.run == nil || !onlyModuleDiffers(t.run, d) {
-			err = t.renew(ctx, step, d, options, fetched)
-		} else if err = t.replace(step, d, fetched); t.needsServer(err) {
-			err = t.renew(ctx, step, d, options, fetched)
-		}
+	replaced, err := t.launch(ctx, step, d, false)
+	if replaced && t.needsServer(err) {
+		_, err = t.launch(ctx, step, d, true)
 	}
 	if err != nil {
 		t.fail(step, d, err)
@@ -359,6 +350,23 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 	}
 	t.attempts.failures = t.attempts.ends
 	t.continues(d)
+}
+
+// launch fetches the declared module. It replaces the module of the operator that runs, if nothing else differs; otherwise, and if it
+// has to be anew, it starts a new operator.
+func (t *tenant) launch(ctx, step context.Context, d *Declaration, anew bool) (replaced bool, err error) {
+	wanted := t.pinned(d)
+	options, fetched, err := t.prepare(step, wanted)
+	if err != nil {
+		return false, err
+	}
+	defer fetched.free()
+	fetched.Artifact = cmp.Or(wanted.Pin, fetched.Artifact)
+	t.report.fetched(fetched, d)
+	if anew || t.run == nil || !onlyModuleDiffers(t.run, d) {
+		return false, t.renew(ctx, step, d, options, fetched)
+	}
+	return true, t.replace(step, d, fetched)
 }
 
 // firstLook is the time until the first look at an operator that does not know its resources
@@ -402,11 +410,17 @@ func (r *run) isReady() bool {
 	}
 }
 
-// replace replaces the module of the operator, which continues to run.
+// replace replaces the module of the operator, which continues to run. The startup handlers of the new module may take as long as they
+// like: they occupy neither memory for it nor a place among the operators that are loaded.
 func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched) error {
-	t.run.next = fetched
-	defer func() { t.run.next = nil }()
-	if _, err := t.host.reload(step, d, t.run.op); err != nil {
+	leave, err := t.host.enter(step, d)
+	if err != nil {
+		return err
+	}
+	loaded := sync.OnceFunc(func() { leave(); fetched.free() })
+	t.run.next, t.run.loaded = fetched, loaded
+	defer func() { loaded(); t.run.next, t.run.loaded = nil, nil }()
+	if _, err := t.run.op.Reload(step); err != nil {
 		return err
 	}
 	t.run.epoch, t.run.artifact, t.run.signed = epochOf(d), fetched.Artifact, fetched.Signed
@@ -419,6 +433,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	r := &run{epoch: epochOf(d), local: d.Local, artifact: fetched.Artifact, signed: fetched.Signed, idle: make(chan struct{}), ended: make(chan struct{}), next: fetched}
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
+	o.Loaded = func() { r.loaded() }
 	given := permissionOf(&o, t.report.registers)
 	t.limit(&o)
 	if t.tracer != nil {
@@ -437,6 +452,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	t.share.Change(o.Host.ComputeWeight, o.Host.ComputeRate)
 	t.output.Change(o.Host.LogLimit)
 	r.next = nil
+	fetched.free() // the former operator may take long to stop, and the startup handlers may never end
 	t.halt()
 	r.op, r.began = op, time.Now()
 	t.setRun(r)

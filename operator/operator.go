@@ -210,6 +210,10 @@ type Options struct {
 	// Reload replaces the modules when one of their files changes: see Operator.Reload.
 	Reload bool
 
+	// Loaded is called by Operator.Reload when the modules were read and loaded, before the startup handlers of those that have
+	// changed run. Nil: nothing is called.
+	Loaded func()
+
 	// KeepRights refuses a replacement that wants more rights than the running module, such
 	// as other resources, other requests or fewer filters. The error is ErrMoreRights.
 	KeepRights bool

@@ -36,6 +36,9 @@ func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	op.files.end()
+	if op.options.Loaded != nil {
+		op.options.Loaded()
+	}
 	fresh, old := without(after, before), without(before, after)
 	if len(fresh) == 0 {
 		return false, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -48,6 +49,31 @@ func TestAReloadThatEndsAfterTheOperator(t *testing.T) {
 		t.Errorf("%d modules are left", len(op.living))
 	}
 	if err := after[0].module.Close(t.Context()); err != nil { // as Reload does
+		t.Error(err)
+	}
+}
+
+// TestReloadsSayWhenTheModulesAreLoaded: before the startup handlers run, which may take as long as they like.
+func TestReloadsSayWhenTheModulesAreLoaded(t *testing.T) {
+	wasm, err := base64.StdEncoding.DecodeString(talker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, loaded := 0, 0
+	op, err := New(t.Context(), Options{
+		Modules: []string{"aa.wasm"}, Log: zerolog.Nop(), Host: host.Options{CacheDir: t.TempDir()}, Loaded: func() { loaded = opened },
+		Open: func(_ context.Context, name string) (string, []byte, error) {
+			opened++
+			return name, bytes.ReplaceAll(wasm, []byte(`"id":"fn"`), []byte(`"id":"f`+strconv.Itoa(opened)+`"`)), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := op.Reload(t.Context()); !errors.Is(err, ErrNotServing) || loaded != 2 {
+		t.Errorf("error %v, after %d modules", err, loaded)
+	}
+	if err := op.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

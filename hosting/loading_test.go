@@ -1,0 +1,45 @@
+package hosting
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/processors"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// TestStartupHandlersOccupyNothing: an operator that starts, or whose module is replaced, may take as long as it likes. Meanwhile it
+// keeps neither the memory of its module nor a place among the operators that are loaded, for which others would wait.
+func TestStartupHandlersOccupyNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.options.Gateway = &gate{}
+		hanging := make(chan struct{})
+		x.setUp = func(f *fake) {
+			f.reload = func() error {
+				<-hanging
+				return nil
+			}
+		}
+		for generation, module := range []string{"v1", "v2"} {
+			for i := range 4 * processors.Number() {
+				k := Key{Kind: api.Namespaced, Namespace: []string{"one", "other"}[i%2], Name: fmt.Sprint("hangs", i)}
+				x.Declare(Declaration{Key: k, UID: "u", Generation: int64(generation + 1), Spec: api.Spec{Module: module, ServiceAccountName: "sa"}})
+			}
+			synctest.Wait()
+		}
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		x.mu.Lock()
+		x.setUp = func(f *fake) { f.webhooks = 1 } // it never asks for the permission that the host waits for
+		x.mu.Unlock()
+		x.declared("b", 1, nil)
+		x.has("b", api.Ready, api.False, "Loading", "")
+		if n := x.held.Load(); n != 0 {
+			t.Errorf("the memory of %d modules is occupied", n)
+		}
+		close(hanging)
+	})
+}
