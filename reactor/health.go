@@ -6,7 +6,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
-	"github.com/kopf-wasm/kopf/reactor/streams"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -36,11 +35,11 @@ type ObjectState struct {
 func (op *Operator) Object(uid string) ObjectState {
 	var state ObjectState
 	state.Daemons, state.Known = op.memories.Daemons(uid)
-	op.served.Each(func(s *streams.Stream) {
+	for _, s := range op.served.Now() {
 		if found := s.State(uid); found != (queueing.State{}) {
 			state.Queue, state.Known = found, true
 		}
-	})
+	}
 	return state
 }
 
@@ -79,10 +78,10 @@ func (op *Operator) Counts() Counts {
 	counts.Calls = op.tally.Counts()
 	_, counts.Leads, counts.Shared = op.Leader()
 	counts.Share = op.share()
-	op.served.Each(func(s *streams.Stream) {
+	for _, s := range op.served.Now() {
 		queued, working := s.Load()
 		counts.Queued, counts.Working = counts.Queued+queued, counts.Working+working
-	})
+	}
 	if counts.Ready {
 		counts.EventsDropped = op.events.Dropped()
 		counts.RequestsDelayed, counts.EventsDelayed = op.client.Delayed(), op.client.EventsDelayed()

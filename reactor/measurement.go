@@ -8,7 +8,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/meters"
-	"github.com/kopf-wasm/kopf/reactor/streams"
 )
 
 // Meters returns what the operator measures. It can be read at any time.
@@ -27,7 +26,7 @@ type Backlog struct {
 // successor count together.
 func (op *Operator) Backlogs() []Backlog {
 	now, all := time.Now(), map[dimensions.Key]Backlog{}
-	op.served.Each(func(s *streams.Stream) {
+	for _, s := range op.served.Now() {
 		b := all[s.Dimension.Key()]
 		b.Resource, b.Namespace = s.Dimension.Resource.String(), s.Dimension.Namespace
 		queued, working := s.Load()
@@ -36,7 +35,7 @@ func (op *Operator) Backlogs() []Backlog {
 			b.Age = max(b.Age, now.Sub(oldest))
 		}
 		all[s.Dimension.Key()] = b
-	})
+	}
 	return slices.SortedFunc(maps.Values(all), func(a, b Backlog) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
 	})

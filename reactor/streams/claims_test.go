@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/claims"
@@ -176,5 +177,39 @@ func TestClaimsAreNeverGivenBackInBetween(t *testing.T) {
 	}
 	if !errors.Is(refused, claims.ErrOverlap) {
 		t.Errorf("another operator got %v", refused)
+	}
+}
+
+// TestLooksDoNotWaitForClaims: a claim may wait for a minute until another operator has ended. Meanwhile, a status page can look at the
+// streams, and others begin, but none ends.
+func TestLooksDoNotWaitForClaims(t *testing.T) {
+	set, one := &Set{}, &Stream{}
+	set.add(one)
+	claiming, claimed, ended, looked := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan int)
+	go set.Each(func(*Stream) { // ends before remove
+		close(claiming)
+		<-claimed
+	})
+	<-claiming
+	go func() { // ends below
+		defer close(ended)
+		set.remove(one)
+	}()
+	go func() { // ends here, or never
+		set.add(&Stream{})
+		looked <- len(set.Now())
+	}()
+	select {
+	case n := <-looked:
+		if n != 2 {
+			t.Errorf("%d streams are seen", n)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a look waits for a claim")
+	}
+	close(claimed)
+	<-ended
+	if n := len(set.Now()); n != 1 {
+		t.Errorf("%d streams are left", n)
 	}
 }

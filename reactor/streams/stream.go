@@ -70,6 +70,8 @@ type Set struct {
 	// that the work on its objects ends. Nil: none was left.
 	Left func(d dimensions.Dimension) bool
 
+	ending sync.Mutex // held while no stream may end; taken before mu
+
 	mu    sync.Mutex // guards the fields below
 	items map[*Stream]bool
 	left  map[dimensions.Key]watching.Objects // objects that were known when their stream ended
@@ -102,13 +104,20 @@ func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
 // isGone is Gone.
 func (s *Set) isGone(d dimensions.Dimension) bool { return s.Gone != nil && s.Gone(d) }
 
-// Each calls a function for all streams. No stream ends during the call.
+// Each calls a function for all streams, which may wait. No stream ends during the call.
 func (s *Set) Each(do func(*Stream)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for item := range s.items {
+	s.ending.Lock()
+	defer s.ending.Unlock()
+	for _, item := range s.Now() {
 		do(item)
 	}
+}
+
+// Now returns the present streams, which may end at any time. It does not wait for Each.
+func (s *Set) Now() []*Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.items))
 }
 
 func (s *Set) add(item *Stream) {
@@ -121,6 +130,8 @@ func (s *Set) add(item *Stream) {
 }
 
 func (s *Set) remove(item *Stream) {
+	s.ending.Lock()
+	defer s.ending.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.items, item)
