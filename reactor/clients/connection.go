@@ -56,11 +56,26 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 		conn.places = nil
 	}
 	for _, client := range []*http.Client{conn.watch, conn.write} {
+		client.CheckRedirect = withinServer
 		if client.Timeout = 0; o.Wrap != nil {
 			client.Transport = o.Wrap(client.Transport)
 		}
 	}
 	return conn, nil
+}
+
+// maxRedirects is that of net/http.
+const maxRedirects = 10
+
+// withinServer refuses redirects to other servers: the transports would send the credentials to them.
+func withinServer(next *http.Request, before []*http.Request) error {
+	if from := before[0].URL; next.URL.Scheme != from.Scheme || next.URL.Host != from.Host {
+		return fmt.Errorf("the API server redirects to %s, which must not get its credentials", next.URL.Host)
+	}
+	if len(before) >= maxRedirects {
+		return fmt.Errorf("stopped after %d redirects", maxRedirects)
+	}
+	return nil
 }
 
 // serverOf returns the URL of the server of a configuration.

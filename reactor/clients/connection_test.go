@@ -226,3 +226,29 @@ func TestStreamsEndWithTheirCredentials(t *testing.T) {
 		t.Errorf("the stream has not ended with its credentials: %v", err)
 	}
 }
+
+// TestRedirectsToOtherServersAreRefused: the transports would send the token there, too. One to the same server is followed.
+func TestRedirectsToOtherServersAreRefused(t *testing.T) {
+	var leaked atomic.Value
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked.Store(r.Header.Get("Authorization")) }))
+	t.Cleanup(other.Close)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/apis/elsewhere":
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		case "/apis/here":
+			http.Redirect(w, r, "/apis/there", http.StatusFound)
+		default:
+			fmt.Fprint(w, `{}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL, BearerToken: "secret"}})
+	c := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
+	if _, err := c.Get(t.Context(), "/apis/elsewhere", nil); err == nil || leaked.Load() != nil {
+		t.Errorf("another server got %v, error %v", leaked.Load(), err)
+	}
+	if text, err := c.Get(t.Context(), "/apis/here", nil); err != nil || string(text) != "{}" {
+		t.Errorf("%q, error %v", text, err)
+	}
+}
