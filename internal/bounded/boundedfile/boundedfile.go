@@ -3,10 +3,12 @@ package boundedfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/kopf-wasm/kopf/internal/bounded"
@@ -35,18 +37,48 @@ func Read(path string, limit int64) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, tooLarge(path, limit)
 	}
-	var content bytes.Buffer
-	content.Grow(int(info.Size()) + bytes.MinRead) // so that it does not grow at the end
-	if _, err := content.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
-		return nil, err
-	}
-	if int64(content.Len()) > limit {
+	content, err := readAll(file, info.Size(), limit)
+	if errors.Is(err, bounded.ErrTooMuch) {
 		return nil, tooLarge(path, limit)
 	}
-	if content.Len() == 0 && info.Mode()&fs.ModeNamedPipe != 0 {
+	if err != nil {
+		return nil, err
+	}
+	if len(content) == 0 && info.Mode()&fs.ModeNamedPipe != 0 {
 		return nil, fmt.Errorf("%s: nobody writes to this pipe", path)
 	}
-	return content.Bytes(), nil
+	return content, nil
+}
+
+// piece is how much is read at once of a file that does not say how long it is, in bytes.
+const piece = 1 << 20
+
+// readAll reads a file to its end. It reads a file that is longer than it says, such as a device, in pieces: a buffer that grows takes
+// four times the limit.
+//
+// Errors: bounded.ErrTooMuch, and those of the system.
+func readAll(file io.Reader, size, limit int64) ([]byte, error) {
+	var pieces [][]byte
+	left, next := limit+1, size+bytes.MinRead
+	for left > 0 {
+		text := make([]byte, min(next, left))
+		n, err := io.ReadFull(file, text)
+		pieces = append(pieces, text[:n])
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		left, next = left-int64(n), piece
+	}
+	switch {
+	case left == 0:
+		return nil, bounded.ErrTooMuch
+	case len(pieces) == 1:
+		return pieces[0], nil
+	}
+	return slices.Concat(pieces...), nil
 }
 
 // Open opens a file of which the caller reads a bounded part. As Read, it does not wait for a writer of a pipe, which

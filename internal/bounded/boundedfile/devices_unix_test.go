@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,20 @@ func TestDevicesHaveNoEnd(t *testing.T) {
 	}
 	if err := boundedfile.CheckNamed(filepath.Join(dir, "absent")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDevicesTakeLittleMoreThanTheLimit: a buffer that grows would take four times as much.
+func TestDevicesTakeLittleMoreThanTheLimit(t *testing.T) {
+	const limit = 64 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := boundedfile.Read("/dev/zero", limit); !errors.Is(err, bounded.ErrTooMuch) {
+		t.Errorf("error %v", err)
+	}
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > limit*5/4 {
+		t.Errorf("%d MiB were taken to refuse %d", taken>>20, limit>>20)
 	}
 }
 
