@@ -16,7 +16,8 @@ import (
 // reader has ended. Other bodies do not grow into it before: a thousand clients whose bodies
 // are dropped would else hold many times the bound.
 type memory struct {
-	all int64 // bytes
+	all    int64   // bytes
+	within *memory // all bodies count there, too; nil: nowhere
 
 	mu      sync.Mutex // guards all below, and the sizes of bodies
 	used    int64      // without dropped bodies
@@ -49,8 +50,8 @@ type body struct {
 	from   netip.Prefix
 	abort  func() // makes its reads fail
 
-	shared *body           // the same body in the memory of a shared server; nil without one
-	over   <-chan struct{} // closed when either memory has dropped the body; nil without a shared server
+	shared *body           // the same body in the memory that this one is a part of; nil without one
+	over   <-chan struct{} // closed when one of the memories has dropped the body; nil without a shared server
 
 	size    int64
 	place   *list.Element // nil once the body has been read or dropped
@@ -65,11 +66,11 @@ func (m *memory) begin(ctx context.Context, from netip.Prefix, abort func()) (*b
 	return m.add(ctx, &body{memory: m, from: from, abort: abort})
 }
 
-// beginIn counts a request in the memory of all operators of a server, too, if that is not nil. If
-// one memory drops the body, its reader does not wait for the other one: two readers could else
+// beginIn counts a request in the shared memory of several operators, too, if that is not nil. If
+// one memory drops the body, its reader does not wait for the others: two readers could else
 // wait for each other.
-func (m *memory) beginIn(ctx context.Context, all *memory, from netip.Prefix, abort func()) (*body, error) {
-	if all == nil {
+func (m *memory) beginIn(ctx context.Context, shared *memory, from netip.Prefix, abort func()) (*body, error) {
+	if shared == nil {
 		return m.begin(ctx, from, abort)
 	}
 	over := make(chan struct{})
@@ -77,11 +78,23 @@ func (m *memory) beginIn(ctx context.Context, all *memory, from netip.Prefix, ab
 		close(over)
 		abort()
 	})
-	shared, err := all.add(ctx, &body{memory: all, from: from, abort: end, over: over})
+	above, err := shared.join(ctx, from, end, over)
 	if err != nil {
 		return nil, err
 	}
-	return m.add(ctx, &body{memory: m, from: from, abort: end, over: over, shared: shared})
+	return m.add(ctx, &body{memory: m, from: from, abort: end, over: over, shared: above})
+}
+
+// join counts a request in a shared memory, and in the one that it is a part of.
+func (m *memory) join(ctx context.Context, from netip.Prefix, abort func(), over <-chan struct{}) (*body, error) {
+	b := &body{memory: m, from: from, abort: abort, over: over}
+	if m.within != nil {
+		var err error
+		if b.shared, err = m.within.join(ctx, from, abort, over); err != nil {
+			return nil, err
+		}
+	}
+	return m.add(ctx, b)
 }
 
 // add counts a new body, which is released after an error.
@@ -107,7 +120,7 @@ func (m *memory) add(ctx context.Context, b *body) (*body, error) {
 // Errors: errCrowded if this body was dropped; the end of the context.
 func (b *body) grow(ctx context.Context, more int64) error {
 	if b.shared != nil {
-		if err := b.shared.growHere(ctx, more); err != nil {
+		if err := b.shared.grow(ctx, more); err != nil {
 			return err
 		}
 	}

@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
+	"time"
 )
 
 // TestEvictionOfBodies: there is memory for 10 MiB, and for what requests cost in
@@ -190,4 +194,45 @@ func TestOperatorsShareTheMemoryOfTheirServer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestOperatorsOfANamespaceHaveHalfOfTheMemory: their handlers are slow, and the API server is the only client. Reviews for the operators
+// of another namespace have room.
+func TestOperatorsOfANamespaceHaveHalfOfTheMemory(t *testing.T) {
+	shared := NewShared(&LocalServer{}, Environment{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	memoryAt := func(path string) (found *memory) {
+		all.Go(func() {
+			_ = shared.Part(path).Serve(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { found = sharedOf(r.Context()) }), func(ClientConfig) {})
+		})
+		for shared.find(path+"/") == nil {
+			time.Sleep(time.Millisecond)
+		}
+		shared.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, path+"/fn", nil))
+		return found
+	}
+	one, two, other := memoryAt("/operators/greedy/one"), memoryAt("/operators/greedy/two"), memoryAt("/operators/other/one")
+	cancel()
+	all.Wait()
+	server := netip.MustParsePrefix("10.0.0.1/32")
+	handle := func(shared *memory, size int64) error { // never ends
+		b, err := newMemory(maxShared).beginIn(t.Context(), shared, server, func() {})
+		if err == nil {
+			err = b.grow(t.Context(), size)
+		}
+		if err == nil {
+			err = b.whole()
+		}
+		return err
+	}
+	if err := handle(one, maxShared/2-requestCost); err != nil {
+		t.Error(err)
+	}
+	if err := handle(two, 1); !errors.Is(err, errCrowded) {
+		t.Errorf("operators of a namespace have more than half: %v", err)
+	}
+	if err := handle(other, maxShared/2-requestCost); err != nil {
+		t.Errorf("an operator of another namespace: %v", err)
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// maxShared bounds the bodies and answers of all operators of a server, in bytes.
+// maxShared bounds the bodies and answers of all operators of a server, in bytes. Those of one namespace have at most half of it.
 const maxShared = 512 << 20
 
 // Shared is one server for several operators. Each has a path of its own.
@@ -22,6 +22,8 @@ const maxShared = 512 << 20
 //   - All bodies and answers together are bounded, from the bytes that have come until the handler
 //     has ended. When that memory is full, the client with the most of it loses its oldest one: a
 //     client cannot lock out others, nor the operators of others.
+//   - The operators whose paths differ in the last part only, which are those of one namespace, have at
+//     most half of that memory: their handlers can be slow, and the API server is one client.
 type Shared struct {
 	server Server
 	env    Environment
@@ -67,9 +69,11 @@ type portion struct {
 
 // part is an operator that serves.
 type part struct {
-	path     string
-	handler  http.Handler
-	announce func(ClientConfig)
+	path      string
+	namespace string  // the path without its last part
+	memory    *memory // of all operators of the namespace
+	handler   http.Handler
+	announce  func(ClientConfig)
 }
 
 // errTaken is the error of a second operator at the same path.
@@ -78,12 +82,13 @@ var errTaken = errors.New("another operator serves at this path")
 // Serve serves the operator until the context ends, or until the server has ended.
 func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
 	s := p.shared
-	own := &part{p.path, http.StripPrefix(p.path, handler), announce}
+	own := &part{path: p.path, namespace: p.path[:max(strings.LastIndex(p.path, "/"), 0)], handler: http.StripPrefix(p.path, handler), announce: announce}
 	s.mu.Lock()
 	if s.parts[p.path] != nil {
 		s.mu.Unlock()
 		return fmt.Errorf("%s: %w", p.path, errTaken)
 	}
+	own.memory = s.memoryOf(own.namespace)
 	s.parts[p.path], s.most = own, max(s.most, len(p.path))
 	if s.config != nil {
 		announce(s.config.below(p.path))
@@ -102,6 +107,18 @@ func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(
 	}
 }
 
+// memoryOf returns the memory of the operators of a namespace. The caller holds the lock.
+func (s *Shared) memoryOf(namespace string) *memory {
+	for _, p := range s.parts {
+		if p.namespace == namespace {
+			return p.memory
+		}
+	}
+	m := newMemory(s.memory.all / 2)
+	m.within = s.memory
+	return m
+}
+
 // ServeHTTP passes a request to the operator of its path.
 func (s *Shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := s.find(r.URL.Path)
@@ -109,13 +126,13 @@ func (s *Shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no operator serves this path")
 		return
 	}
-	p.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sharedKey{}, s.memory)))
+	p.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sharedKey{}, p.memory)))
 }
 
 // sharedKey is the key of the memory of a shared server in the contexts of its requests.
 type sharedKey struct{}
 
-// sharedOf returns the memory of the shared server that has received a request; nil without one.
+// sharedOf returns the memory that the operator of a request shares with others; nil without a shared server.
 func sharedOf(ctx context.Context) *memory {
 	all, _ := ctx.Value(sharedKey{}).(*memory)
 	return all
