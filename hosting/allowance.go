@@ -31,6 +31,19 @@ func (a *allowance) limit(o *operator.Options) {
 	o.Calls.Rate.Bucket, o.Calls.Egress.Bucket = &a.calls, &a.egress
 }
 
+// ownerOf returns what the operators have in common whose accounts are of a namespace. It stays: there are not many namespaces.
+func (h *Host) ownerOf(d *Declaration) *operator.Tenant {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	namespace := d.Account().Namespace
+	owner := h.owners[namespace]
+	if owner == nil {
+		owner = &operator.Tenant{}
+		h.owners[namespace] = owner
+	}
+	return owner
+}
+
 // forgotten is the time after which a removed declaration has used nothing any more: longer than the usual rates need to fill up.
 const forgotten = 5 * time.Minute
 

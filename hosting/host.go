@@ -119,9 +119,10 @@ type Host struct {
 
 	mu       sync.Mutex // guards the fields below
 	tenants  map[Key]*tenant
-	left     allowances      // of removed declarations
-	stopping map[string]int  // operators of removed declarations, by namespaces
-	ctx      context.Context //nolint:containedctx // of Run; nil before it. See RATIONALE.md: "Which structs hold a context, and why?"
+	left     allowances                  // of removed declarations
+	stopping map[string]int              // operators of removed declarations, by namespaces
+	owners   map[string]*operator.Tenant // by the namespaces of accounts
+	ctx      context.Context             //nolint:containedctx // of Run; nil before it. See RATIONALE.md: "Which structs hold a context, and why?"
 	closed   bool
 }
 
@@ -143,7 +144,7 @@ func New(o Options) *Host {
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{
-		options: o, loading: slots.New(2 * processors.Number()), reading: slots.New(readers), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{},
+		options: o, loading: slots.New(2 * processors.Number()), reading: slots.New(readers), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{}, owners: map[string]*operator.Tenant{},
 		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},
 	}
 }

@@ -34,3 +34,25 @@ func TestRestartsGiveNoNewComputingTime(t *testing.T) {
 		x.has("b", api.Accepted, api.False, "InvalidSpec", "spec.limits: limit ComputeRate: 1m1s is above the maximum 1m0s of the host")
 	})
 }
+
+// TestOperatorsOfANamespaceHaveOneTenant: what they may take of the memory of the process is that of all of them.
+func TestOperatorsOfANamespaceHaveOneTenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.declared("a", 1, nil)
+		x.declared("b", 1, nil)
+		x.Declare(Declaration{Key: Key{Kind: api.Cluster, Name: "c"}, UID: "u", Generation: 1, Spec: api.Spec{Module: "v1", ServiceAccountNamespace: "ns", ServiceAccountName: "sa"}})
+		synctest.Wait()
+		x.Declare(Declaration{Key: Key{Kind: api.Namespaced, Namespace: "other", Name: "d"}, UID: "u", Generation: 1, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}})
+		synctest.Wait()
+		all := x.all()
+		if len(all) != 4 {
+			t.Fatalf("%d operators were made", len(all))
+		}
+		for i, same := range []bool{true, true, true, false} {
+			if (all[i].options.Tenant == all[0].options.Tenant) != same || all[i].options.Tenant == nil {
+				t.Errorf("operator %d: the same tenant: %t", i, !same)
+			}
+		}
+	})
+}

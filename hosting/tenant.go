@@ -436,6 +436,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	o.Loaded = func() { r.loaded() }
 	given := permissionOf(&o, t.report.registers)
 	t.limit(&o)
+	o.Tenant = t.host.ownerOf(d)
 	if t.tracer != nil {
 		o.Tracer = t.tracer
 	}

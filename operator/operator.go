@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/operator/dryrun"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/claims"
@@ -27,6 +28,9 @@ type Territory = observation.Territory
 
 // Memo is the memo that all handlers of an operator share.
 type Memo = memos.Shared
+
+// Tenant is who owns several operators of a process: see Options.Tenant. The zero value is valid.
+type Tenant = accounts.Tenant
 
 // ErrOverlap says that two operators of this process would handle the same objects with the
 // same finalizer or the same storage. Neither of them would see the work of the other one.
@@ -161,6 +165,10 @@ type Options struct {
 	// Identity is the operator's name among its peers. The default is $POD_ID, or else
 	// user@host/time/random.
 	Identity string
+
+	// Tenant is the same for the operators of one tenant. Together, these have at most half of the memory for reviews that all
+	// operators of the process have. Nil: the operators trust each other.
+	Tenant *Tenant
 
 	// Host holds the limits, the configuration and the streams of the guests. If a stream is
 	// nil, its lines become records in Log. All modules of the operator and their

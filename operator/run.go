@@ -96,7 +96,7 @@ func (op *Operator) assemble() error {
 		return err
 	}
 	op.reactor, err = reactor.New(reactor.Options{
-		Registry: registry, Name: o.name(), Claims: o.claims(), Precedence: o.Precedence, Memo: o.Memo, Held: o.Host.Held, Compute: o.Host.Share.Compute, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Territory: o.Territory, Liveness: o.Liveness, Lease: lease,
+		Registry: registry, Name: o.name(), Claims: o.claims(), Precedence: o.Precedence, Memo: o.Memo, Held: o.Host.Held, Tenant: o.Tenant, Compute: o.Host.Share.Compute, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Territory: o.Territory, Liveness: o.Liveness, Lease: lease,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
 		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.webhooks(op.cert, registry.NeedsServer()), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Watches: o.Watches, Many: o.Many, Access: o.Access, DryRun: wrap,

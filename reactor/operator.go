@@ -85,6 +85,10 @@ type Options struct {
 	// defaults.
 	Held accounts.Limits
 
+	// Tenant bounds what the operators of one tenant take together of what all operators of the process have. Nil: they trust each
+	// other.
+	Tenant *accounts.Tenant
+
 	// Identity is the name of the operator among its peers. Default: the result of
 	// peering.Identity.
 	Identity string
@@ -232,6 +236,7 @@ func New(o Options) (*Operator, error) {
 // see accounts.Account.Refused.
 func (op *Operator) newAccount() *accounts.Account {
 	account, plain := accounts.New(op.Held), op.Log
+	account.Tenant = op.Tenant
 	account.Refused = func(err error) {
 		log := plain.With().Str(loggers.Field, "kopf.reactor").Logger() // rarely needed, and half a kilobyte
 		log.Warn().Err(err).Msg("a limit of memory for handlers is reached")

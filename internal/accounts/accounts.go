@@ -86,7 +86,8 @@ type Limits struct {
 
 	// ReviewMemory bounds what the objects of admission and conversion requests take while
 	// they are decoded. Requests wait for it. Default: 256 MiB. All operators of the process
-	// have 1 GiB together, or as much as the largest ReviewMemory of one of them.
+	// have 1 GiB together, or as much as the largest ReviewMemory of one of them. Those of one Tenant
+	// have half of it at most.
 	ReviewMemory int
 }
 
@@ -132,16 +133,20 @@ type Error struct {
 	Wanted int // refused bytes
 
 	// Process means that all operators of the process together have reached their limit, and
-	// that Used is theirs.
-	Process bool
+	// that Used is theirs. Tenant means the same of those of one tenant.
+	Process, Tenant bool
 }
 
 // Error returns a text with the limit, its value, and what to do.
 func (e *Error) Error() string {
 	k := known[e.Kind]
-	if e.Process {
-		return fmt.Sprintf("the limit of %d bytes for all operators of the process is reached: %s take %d bytes, and %d more were refused: %s",
-			e.Limit, k.holds, e.Used, e.Wanted, k.advice)
+	if e.Process || e.Tenant {
+		of := "process"
+		if e.Tenant {
+			of = "namespace"
+		}
+		return fmt.Sprintf("the limit of %d bytes for all operators of the %s is reached: %s take %d bytes, and %d more were refused: %s",
+			e.Limit, of, k.holds, e.Used, e.Wanted, k.advice)
 	}
 	return fmt.Sprintf("the limit %s of %d bytes is reached: %s of the operator take %d bytes, and %d more were refused: %s, or raise the limit with --limit %s=SIZE",
 		k.limit, e.Limit, k.holds, e.Used, e.Wanted, k.advice, k.limit)
@@ -156,6 +161,10 @@ type Account struct {
 	limits  Limits
 	entries [kinds]entry
 	process *process // of Reviews
+
+	// Tenant is shared by the operators of one tenant. It must be set before the account is used. Nil: the operators of the process
+	// trust each other.
+	Tenant *Tenant
 
 	// Refused is called with the error of a refusal, at most once per minute for each kind.
 	// It must be set before the account is used. It may be nil. It must not refer to owners of leases: these would never be
@@ -215,8 +224,14 @@ func (a *Account) try(k Kind, bytes int) *Error {
 		return nil
 	}
 	limit := max(e.limit, a.process.limit)
+	most := max(e.limit, a.process.limit/2)
+	if used, ok := a.Tenant.add(most, int64(bytes)); !ok {
+		e.used.Add(-int64(bytes))
+		return &Error{Kind: k, Limit: int(most), Used: int(used), Wanted: bytes, Tenant: true}
+	}
 	if used, ok := AddWithin(limit, &a.process.used, int64(bytes)); !ok {
 		e.used.Add(-int64(bytes))
+		a.Tenant.give(int64(bytes))
 		return &Error{Kind: k, Limit: int(limit), Used: int(used), Wanted: bytes, Process: true}
 	}
 	return nil
@@ -290,6 +305,7 @@ func (a *Account) Give(k Kind, bytes int) {
 	}
 	a.entries[k].used.Add(-int64(bytes))
 	if k == Reviews {
+		a.Tenant.give(int64(bytes))
 		a.process.give(bytes)
 	}
 }

@@ -201,6 +201,37 @@ func TestReviewsOfAllOperatorsAreBounded(t *testing.T) {
 	}
 }
 
+// TestATenantHasHalfOfTheReviews: with all of its operators. Those of another tenant get the rest.
+func TestATenantHasHalfOfTheReviews(t *testing.T) {
+	all, greedy := newProcess(1000), &Tenant{}
+	account := func(of *Tenant) *Account {
+		a := New(Limits{ReviewMemory: 400})
+		a.process, a.Tenant = all, of
+		return a
+	}
+	one, two, other := account(greedy), account(greedy), account(&Tenant{})
+	if err := one.Take(Reviews, 400); err != nil {
+		t.Fatal(err)
+	}
+	err := two.Take(Reviews, 101)
+	var detail *Error
+	if !errors.As(err, &detail) || *detail != (Error{Kind: Reviews, Limit: 500, Used: 400, Wanted: 101, Tenant: true}) || !strings.Contains(err.Error(), "500 bytes for all operators of the namespace") {
+		t.Errorf("error %v", err)
+	}
+	if err := errors.Join(two.Take(Reviews, 100), other.Take(Reviews, 400)); err != nil {
+		t.Error(err)
+	}
+	if err := account(&Tenant{}).Take(Reviews, 200); !errors.As(err, &detail) || !detail.Process {
+		t.Errorf("beyond the limit of the process: %v", err)
+	}
+	one.Give(Reviews, 400)
+	two.Give(Reviews, 100)
+	other.Give(Reviews, 400)
+	if n := used(two, Reviews) + int(all.used.Load()+greedy.reviews.Load()+other.Tenant.reviews.Load()); n != 0 {
+		t.Errorf("%d bytes are left", n)
+	}
+}
+
 // TestReviewsWait for those of all operators, until their contexts end. Who wants more than the limit does not wait.
 func TestReviewsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -20,6 +20,25 @@ var reviewing = newProcess(1 << 30)
 
 func newProcess(limit int64) *process { return &process{limit: limit, changed: make(chan struct{})} }
 
+// Tenant counts what the operators of one tenant have taken of Reviews. The handlers of a tenant can be as slow as it likes: without a
+// bound of its own, a few operators would let the reviews of all others wait for ever. The zero value is empty.
+type Tenant struct{ reviews atomic.Int64 }
+
+// add counts bytes, if all are within a limit. A nil tenant counts nothing.
+func (t *Tenant) add(limit, bytes int64) (before int64, ok bool) {
+	if t == nil {
+		return 0, true
+	}
+	return AddWithin(limit, &t.reviews, bytes)
+}
+
+// give gives back bytes.
+func (t *Tenant) give(bytes int64) {
+	if t != nil {
+		t.reviews.Add(-bytes)
+	}
+}
+
 // given returns a channel that is closed when bytes are given back.
 func (p *process) given() <-chan struct{} {
 	p.mu.Lock()
