@@ -16,6 +16,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/slots"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -29,7 +30,7 @@ type guard struct {
 	set func(ctx context.Context, key hosting.Key, uid string, wanted bool) error
 	log zerolog.Logger
 
-	requests chan struct{} // has a slot for each request at the same time
+	requests *slots.Pool // of the requests at the same time; the owners are namespaces, whose webhooks can let a request take long
 
 	mu      sync.Mutex // guards the fields below
 	objects map[hosting.Key]*guarded
@@ -48,7 +49,7 @@ type guarded struct {
 }
 
 func newGuard(client dynamic.Interface, log zerolog.Logger) *guard {
-	g := &guard{log: log, requests: make(chan struct{}, writers), objects: map[hosting.Key]*guarded{}}
+	g := &guard{log: log, requests: slots.New(writers), objects: map[hosting.Key]*guarded{}}
 	g.set = func(ctx context.Context, key hosting.Key, uid string, wanted bool) error {
 		return setFinalizer(ctx, client.Resource(resource(key.Kind)).Namespace(key.Namespace), key.Name, uid, wanted)
 	}
@@ -193,13 +194,12 @@ func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
 }
 
 func (g *guard) request(ctx context.Context, key hosting.Key, uid string, wanted bool) error {
-	select {
-	case g.requests <- struct{}{}:
-		defer func() { <-g.requests }()
-		return g.set(ctx, key, uid, wanted)
-	case <-ctx.Done():
-		return fmt.Errorf("the finalizer of %s: %w", key, ctx.Err())
+	n, err := g.requests.Take(ctx, key.Namespace, 1)
+	if err != nil {
+		return fmt.Errorf("the finalizer of %s: %w", key, err)
 	}
+	defer g.requests.Give(key.Namespace, n)
+	return g.set(ctx, key, uid, wanted)
 }
 
 // mustLeave reports whether a spec wants the finalizer of the host.

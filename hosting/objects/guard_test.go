@@ -189,3 +189,28 @@ func TestAHostThatWasAwayObeysADeletion(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowNamespacesDelayNoGuard: admission webhooks of a namespace can let each request about its declarations take long.
+func TestSlowNamespacesDelayNoGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := guarding(t)
+		usual := x.guard.set
+		x.guard.set = func(ctx context.Context, key hosting.Key, uid string, wanted bool) error {
+			if key.Namespace == "slow" {
+				time.Sleep(time.Minute)
+			}
+			return usual(ctx, key, uid, wanted)
+		}
+		for i := range 2 * writers {
+			x.guard.observed(hosting.Key{Kind: api.Namespaced, Namespace: "slow", Name: fmt.Sprint(i)}, "u", false, true)
+		}
+		synctest.Wait()
+		x.guard.observed(hosting.Key{Kind: api.Namespaced, Namespace: "other", Name: "a"}, "u", false, true)
+		time.Sleep(10 * time.Second)
+		x.mu.Lock()
+		if !slices.Equal(x.sets, []string{"a u true"}) {
+			t.Errorf("written %q", x.sets)
+		}
+		x.mu.Unlock()
+	})
+}

@@ -22,7 +22,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
-// writers is how many objects are written at the same time.
+// writers is how many objects are written at the same time, half of them of one namespace: its webhooks for declarations and events can
+// let a request take as long as the API server allows.
 const writers = 4
 
 // maxNote bounds the message of an event, in bytes, as the API server does.
@@ -187,8 +188,14 @@ func (w *writer) run(ctx context.Context) {
 func (w *writer) take() (key hosting.Key, taken *object, wanted *api.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	busy := map[string]int{} // by namespaces
 	for key, o := range w.objects {
-		if o.wanted == nil || o.busy {
+		if o.busy {
+			busy[key.Namespace]++
+		}
+	}
+	for key, o := range w.objects {
+		if o.wanted == nil || o.busy || busy[key.Namespace] >= writers/2 { // who writes for the namespace continues
 			continue
 		}
 		if same(o.present, o.wanted) {

@@ -295,3 +295,36 @@ func TestRivalOfOneTenant(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowNamespacesDelayNoOther: admission webhooks of a namespace can let each request about its declarations take long.
+func TestSlowNamespacesDelayNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := written(t)
+		usual := w.patch
+		w.patch = func(ctx context.Context, key hosting.Key, patch []byte) error {
+			if key.Namespace == "slow" {
+				time.Sleep(time.Minute)
+			}
+			return usual(ctx, key, patch)
+		}
+		of := func(namespace, name string) hosting.Key {
+			return hosting.Key{Kind: api.Namespaced, Namespace: namespace, Name: name}
+		}
+		const slow = 2 * writers
+		for i := range slow {
+			w.observed(of("slow", fmt.Sprint(i)), "u", nil)
+			w.want(of("slow", fmt.Sprint(i)), status("Serving", 1))
+		}
+		synctest.Wait()
+		w.observed(of("other", "a"), "u", nil)
+		w.want(of("other", "a"), status("Serving", 1))
+		time.Sleep(10 * time.Second)
+		if statuses, _ := r.sent(); len(statuses) != 1 {
+			t.Errorf("%d statuses are written", len(statuses))
+		}
+		time.Sleep(time.Hour)
+		if statuses, _ := r.sent(); len(statuses) != slow+1 {
+			t.Errorf("in the end, %d statuses are written", len(statuses))
+		}
+	})
+}
