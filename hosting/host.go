@@ -86,6 +86,7 @@ type instance interface {
 	Stop()
 	Close(ctx context.Context) error
 	Reload(ctx context.Context) (changed bool, err error)
+	Replaced() int
 	Ready() <-chan struct{}
 	Problems() (problems []string, refused bool)
 	Unserved() []string

@@ -41,6 +41,7 @@ type fake struct {
 	usage     operator.Usage
 	unaware   atomic.Bool // of its resources
 	webhooks  int
+	replaced  int
 	starting  func() error // after it is ready; nil: nothing
 	ended     chan struct{}
 }
@@ -108,6 +109,7 @@ func (f *fake) Facts() operator.Facts {
 }
 
 func (f *fake) Usage() operator.Usage { return f.usage }
+func (f *fake) Replaced() int         { return f.replaced }
 
 func (f *fake) Reload(ctx context.Context) (bool, error) {
 	_, module, err := f.options.Open(ctx, f.options.Modules[0])

@@ -43,3 +43,24 @@ func TestStartupHandlersOccupyNothing(t *testing.T) {
 		close(hanging)
 	})
 }
+
+// TestManyReplacedModulesEndInARestart: handlers that wait for days keep each module that is replaced.
+func TestManyReplacedModulesEndInARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.setUp = func(f *fake) { f.replaced = maxReplaced - 1 }
+		x.declared("a", 1, nil)
+		x.declared("a", 2, func(s *api.Spec) { s.Module = "v2" })
+		first := x.all()[0]
+		if len(x.all()) != 1 || first.module != "v2" {
+			t.Fatalf("%d operators, module %s", len(x.all()), first.module)
+		}
+		first.replaced = maxReplaced
+		x.declared("a", 3, func(s *api.Spec) { s.Module = "v3" })
+		x.has("a", api.Ready, api.True, "Serving", "")
+		if all := x.all(); len(all) != 2 || all[1].module != "v3" {
+			t.Fatalf("%d operators", len(all))
+		}
+		<-first.stopped
+	})
+}

@@ -352,6 +352,10 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 	t.continues(d)
 }
 
+// maxReplaced is how many replaced modules of an operator may still have handlers that wait, maybe for days. Each keeps its code, the
+// image of its memory and files of the process. Then the operator is started again, instead of another replacement.
+const maxReplaced = 16
+
 // launch fetches the declared module. It replaces the module of the operator that runs, if nothing else differs; otherwise, and if it
 // has to be anew, it starts a new operator.
 func (t *tenant) launch(ctx, step context.Context, d *Declaration, anew bool) (replaced bool, err error) {
@@ -363,7 +367,7 @@ func (t *tenant) launch(ctx, step context.Context, d *Declaration, anew bool) (r
 	defer fetched.free()
 	fetched.Artifact = cmp.Or(wanted.Pin, fetched.Artifact)
 	t.report.fetched(fetched, d)
-	if anew || t.run == nil || !onlyModuleDiffers(t.run, d) {
+	if anew || t.run == nil || !onlyModuleDiffers(t.run, d) || t.run.op.Replaced() >= maxReplaced {
 		return false, t.renew(ctx, step, d, options, fetched)
 	}
 	return true, t.replace(step, d, fetched)

@@ -77,3 +77,45 @@ func TestReloadsSayWhenTheModulesAreLoaded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReplacedModulesCountUntilTheyAreClosed: as long as something of their generation is left.
+func TestReplacedModulesCountUntilTheyAreClosed(t *testing.T) {
+	wasm, err := base64.StdEncoding.DecodeString(talker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := "fn"
+	op, err := New(t.Context(), Options{
+		Modules: []string{"aa.wasm"}, Log: zerolog.Nop(), Host: host.Options{CacheDir: t.TempDir()},
+		Open: func(_ context.Context, name string) (string, []byte, error) {
+			return name, bytes.ReplaceAll(wasm, []byte(`"id":"fn"`), []byte(`"id":"`+id+`"`)), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id = "fm"
+	before := op.loaded()
+	after, err := loadAll(t.Context(), op.options.source(), op.options.Modules, op.options.Host, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := make(chan struct{})
+	if n := op.Replaced(); n != 0 {
+		t.Errorf("%d modules are replaced at first", n)
+	}
+	if err := op.adopt(t.Context(), after, without(after, before), without(before, after), left); err != nil {
+		t.Fatal(err)
+	}
+	if n := op.Replaced(); n != 1 {
+		t.Errorf("%d modules are replaced", n)
+	}
+	close(left)
+	op.closing.Wait()
+	if n := op.Replaced(); n != 0 {
+		t.Errorf("%d modules are replaced in the end", n)
+	}
+	if err := op.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -340,6 +340,13 @@ func (op *Operator) Modules() []*host.Module {
 	return modulesOf(op.present)
 }
 
+// Replaced returns how many modules that were replaced still have tasks: handlers that have not ended.
+func (op *Operator) Replaced() int {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return len(op.living) - len(op.present)
+}
+
 // Close frees the modules of an operator that is not running.
 func (op *Operator) Close(ctx context.Context) error {
 	op.stop()
