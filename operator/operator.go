@@ -166,8 +166,8 @@ type Options struct {
 	// user@host/time/random.
 	Identity string
 
-	// Tenant is the same for the operators of one tenant. Together, these have at most half of the memory for reviews that all
-	// operators of the process have. Nil: the operators trust each other.
+	// Tenant is the same for the operators of one tenant. Together, these have at most half of the memory for reviews, and of the
+	// memory mappings for instances, that all operators of the process have. Nil: the operators trust each other.
 	Tenant *Tenant
 
 	// Host holds the limits, the configuration and the streams of the guests. If a stream is

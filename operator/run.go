@@ -67,6 +67,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	}
 	if o.Host.Memories == nil {
 		op.options.Host.Memories = host.NewMemoryPool(o.Host.InstanceMemory)
+		op.options.Host.Memories.Of(o.Tenant)
 	}
 	all, err := op.load(ctx)
 	if err != nil {

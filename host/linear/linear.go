@@ -90,6 +90,7 @@ func (m *Memory) Free() {
 	if m.buf != nil {
 		m.release()
 		m.pool.Give(m.committed)
+		m.pool.giveMappings(m.mapped)
 		m.resize(0)
 		m.buf, m.max, m.image, m.folded, m.used = nil, 0, nil, 0, 0
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // mapped is how many mappings the process has.
@@ -125,5 +127,52 @@ func TestReservationsHaveNoHugePages(t *testing.T) {
 		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && inside && !slices.Contains(strings.Fields(flags), "nh") {
 			t.Errorf("the flags of the mapping are %s", flags)
 		}
+	}
+}
+
+// TestATenantHasHalfOfTheMappings: with all of its pools. Another tenant gets the rest.
+func TestATenantHasHalfOfTheMappings(t *testing.T) {
+	image, err := NewImage(make([]byte, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	greedy := &accounts.Tenant{}
+	one, two, other := NewPool(1<<40), NewPool(1<<40), NewPool(1<<40)
+	one.Of(greedy)
+	two.Of(greedy)
+	other.Of(&accounts.Tenant{})
+	clone := func(pool *Pool) (*Memory, error) {
+		m, err := image.Clone(page)
+		if err == nil {
+			t.Cleanup(m.Free)
+			if err = m.Within(pool); err != nil {
+				m.Free()
+			}
+		}
+		return m, err
+	}
+	used, _ := Mappings()
+	perClone := mappingsOfMemory() + mappingsOfClone
+	limit := used + 100*perClone
+	defer LimitMappings(int(limit))()
+	var last *Memory
+	count := int64(0)
+	for ; count < 100; count++ {
+		var m *Memory
+		if m, err = clone([]*Pool{one, two}[count%2]); err != nil {
+			break
+		}
+		last = m
+	}
+	if count != limit/2/perClone || !errors.Is(err, ErrMappings) || !strings.Contains(err.Error(), "of the namespace") {
+		t.Errorf("%d clones, then %v", count, err)
+	}
+	if _, err := clone(other); err != nil {
+		t.Errorf("another tenant: %v", err)
+	}
+	last.Free()
+	if _, err := clone(one); err != nil {
+		t.Errorf("after one was freed: %v", err)
 	}
 }

@@ -15,11 +15,16 @@ var ErrPool = errors.New("the memory of all instances is over its limit")
 // bounds nothing.
 type Pool struct {
 	limit         int64
+	tenant        *accounts.Tenant // see Of; nil: none
 	used, refused atomic.Int64
 }
 
 // NewPool makes a pool of so many bytes.
 func NewPool(limit int64) *Pool { return &Pool{limit: limit} }
+
+// Of makes the memories those of a tenant, which has at most half of the mappings of the process, in all of its pools. It must be called
+// before the pool is used.
+func (p *Pool) Of(t *accounts.Tenant) { p.tenant = t }
 
 // Limit returns the size of the pool, in bytes.
 func (p *Pool) Limit() int64 { return p.limit }
@@ -49,13 +54,35 @@ func (p *Pool) Give(size int) {
 	}
 }
 
+// takeMappings takes mappings of the tenant.
+func (p *Pool) takeMappings(n int64) error {
+	if p == nil {
+		return nil
+	}
+	limit := mappings.limit.Load() / 2
+	if used, ok := p.tenant.TakeMappings(limit, n); !ok {
+		return fmt.Errorf("%w: instances of the namespace take %d of the %d that it may have: raise vm.max_map_count, or lower MaxDaemons", ErrMappings, used, limit)
+	}
+	return nil
+}
+
+func (p *Pool) giveMappings(n int64) {
+	if p != nil {
+		p.tenant.GiveMappings(n)
+	}
+}
+
 // Within counts the memory in a pool until Free: it cannot grow beyond what the pool has. It must
 // be called once, before the memory is used.
 //
-// Errors: ErrPool.
+// Errors: ErrPool; ErrMappings, if the tenant of the pool has too many.
 func (m *Memory) Within(pool *Pool) error {
 	if !pool.Take(m.committed) {
 		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, pool.limit, pool.Used(), m.committed)
+	}
+	if err := pool.takeMappings(m.mapped); err != nil {
+		pool.Give(m.committed)
+		return err
 	}
 	m.pool = pool
 	return nil
