@@ -98,10 +98,13 @@ func readLoadable(dir, file string) ([]byte, error) {
 // can change them as often as they like: without a bound, they fill the disk of the host.
 const maxCache = 4 << 30
 
-// prune removes the files of the cache that were not used for longest, until the others have at
+// maxCacheFiles bounds the number of these files: each compilation looks at all of them. A module takes two.
+const maxCacheFiles = 20_000
+
+// prune removes the files of the cache that were not used for longest, until the others are few enough, and have at
 // most a number of bytes. Their modules are compiled again. Another process may remove files at
 // the same time. A program may have chosen a directory with files of its own: these stay, and do not count.
-func prune(dir string, limit int64) error {
+func prune(dir string, limit int64, files int) error {
 	type file struct {
 		path string
 		info fs.FileInfo
@@ -129,8 +132,8 @@ func prune(dir string, limit int64) error {
 		return err
 	}
 	slices.SortFunc(all, func(a, b file) int { return a.info.ModTime().Compare(b.info.ModTime()) })
-	for _, f := range all {
-		if size <= limit {
+	for i, f := range all {
+		if size <= limit && len(all)-i <= files {
 			break
 		}
 		if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {

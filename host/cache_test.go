@@ -104,7 +104,7 @@ func TestCacheIsBounded(t *testing.T) {
 			}
 		}
 	}
-	if err := prune(dir, limit+second/2); err != nil {
+	if err := prune(dir, limit+second/2, maxCacheFiles); err != nil {
 		t.Fatal(err)
 	}
 	if size := bytes(); size > limit+second/2 {
@@ -117,7 +117,7 @@ func TestCacheIsBounded(t *testing.T) {
 		}
 	}
 	load(2)
-	if err := prune(filepath.Join(dir, "absent"), 0); err != nil {
+	if err := prune(filepath.Join(dir, "absent"), 0, 0); err != nil {
 		t.Error(err)
 	}
 }
@@ -140,6 +140,26 @@ func TestCompilingForgetsOldFiles(t *testing.T) {
 	}
 }
 
+// Each compilation looks at all files, however small they are.
+func TestFilesOfTheCacheAreFew(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5 {
+		file := filepath.Join(dir, fmt.Sprint(i, preparedSuffix))
+		if err := errors.Join(os.WriteFile(file, []byte("text"), 0o600), os.Chtimes(file, time.Time{}, time.Now().Add(-time.Duration(i)*time.Hour))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := prune(dir, maxCache, 3); err != nil {
+		t.Fatal(err)
+	}
+	left := filesIn(t, dir)
+	for i, kept := range []bool{true, true, true, false, false} {
+		if _, ok := left[filepath.Join(dir, fmt.Sprint(i, preparedSuffix))]; ok != kept {
+			t.Errorf("file %d is kept: %t", i, ok)
+		}
+	}
+}
+
 // A program may have chosen a folder for the cache that has its own files, too.
 func TestFilesOfOthersStayInTheCache(t *testing.T) {
 	dir := t.TempDir()
@@ -151,7 +171,7 @@ func TestFilesOfOthersStayInTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := prune(dir, 0); err != nil {
+	if err := prune(dir, 0, maxCacheFiles); err != nil {
 		t.Fatal(err)
 	}
 	left := filesIn(t, dir)

@@ -42,7 +42,7 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
 	if dir != "" {
-		_ = prune(dir, maxCache) // the module is loaded in any case
+		_ = prune(dir, maxCache, maxCacheFiles) // the module is loaded in any case
 	}
 	return nil
 }
