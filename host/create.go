@@ -18,7 +18,7 @@ func (m *Module) newInstance() *instance {
 	in := &instance{m: m, guest: m.newGuest(), busy: make(chan struct{}, 1), tasks: map[uint32]*Task{}}
 	in.clock.Epoch = m.options.Surrounded || m.options.Clock != nil // a simulated clock may be before the start of the process
 	for i, to := range m.streams {
-		in.streams[i].out, in.streams[i].limit = to, m.output
+		in.streams[i].out, in.streams[i].limit, in.streams[i].pool = to, m.output, m.options.Memories
 	}
 	return in
 }

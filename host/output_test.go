@@ -79,3 +79,30 @@ func TestErrorsCountAsOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestLongLinesCountUntilTheirEnd: each of thousands of instances could write one without an end, and wait. Without room, it is split.
+func TestLongLinesCountUntilTheirEnd(t *testing.T) {
+	var out writes
+	pool, limit := NewMemoryPool(longLine), newOutputLimit(NewOutputBucket(0), func(int64) {})
+	writer := func() *lineWriter { return &lineWriter{out: &lockedWriter{to: &out}, limit: limit, pool: pool} }
+	short, first, second := writer(), writer(), writer()
+	text := strings.Repeat("x", 2*shortLine)
+	for _, step := range []struct {
+		to    *lineWriter
+		text  string
+		lines int
+		used  int64
+	}{
+		{short, "a short one", 0, 0}, {first, text, 0, longLine}, {first, text, 0, longLine}, {second, text, 1, longLine}, {first, "\n", 2, 0},
+		{second, text, 2, longLine}, {second, text + "\nmore", 3, 0}, {second, "\n", 4, 0}, {short, text + "\n", 5, 0},
+	} {
+		if step.to.write([]byte(step.text)); len(out.all) != step.lines || pool.Used() != step.used {
+			t.Errorf("after %.20q: %d lines, %d bytes are held, want %d, %d", step.text, len(out.all), pool.Used(), step.lines, step.used)
+		}
+	}
+	for i, size := range []int{2 * shortLine, 4 * shortLine, 4 * shortLine, len("more"), len("a short one") + 2*shortLine} {
+		if got := len(out.all[i]) - 1; got != size {
+			t.Errorf("line %d has %d bytes, want %d", i, got, size)
+		}
+	}
+}
