@@ -45,6 +45,26 @@ func TestInstanceMemoryBoundsGrowth(t *testing.T) {
 	}
 }
 
+// TestInstanceMemoryCountsTables: the engine keeps a table in the memory of the host, for each instance.
+func TestInstanceMemoryCountsTables(t *testing.T) {
+	t.Parallel()
+	const elements = 1 << 18 // of 8 bytes
+	g := asm.Guest(nil)
+	g.Tables = [][]byte{asm.Cat([]byte{asm.FuncRef, 0}, asm.U32(elements))}
+	for limit, refused := range map[int]bool{4 << 20: false, 1 << 20: true} {
+		m, err := load(t, g.Encode(), Options{InstanceMemory: limit})
+		if errors.Is(err, abi.ErrNoRoom) != refused || refused != (err != nil) {
+			t.Fatalf("%d bytes: %v", limit, err)
+		}
+		if refused {
+			continue
+		}
+		if used, want := m.options.Memories.Used(), int64(wasmPage+8*elements-usualBeside); used != want {
+			t.Errorf("%d bytes are used, want %d", used, want)
+		}
+	}
+}
+
 // TestInstanceMemoryBoundsPlugins: what they have in the memory of the host counts as if it were in theirs, until the call ends.
 func TestInstanceMemoryBoundsPlugins(t *testing.T) {
 	t.Parallel()

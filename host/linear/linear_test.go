@@ -107,7 +107,7 @@ func TestMemoriesWithinAPool(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Free()
-		if err := m.Within(pool); err != nil {
+		if err := m.Within(pool, 0); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, m)
@@ -122,7 +122,7 @@ func TestMemoriesWithinAPool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := third.Within(pool); !errors.Is(err, ErrPool) {
+	if err := third.Within(pool, 0); !errors.Is(err, ErrPool) {
 		t.Errorf("one more: %v", err)
 	}
 	third.Free()

@@ -146,7 +146,7 @@ func TestATenantHasHalfOfTheMappings(t *testing.T) {
 		m, err := image.Clone(page)
 		if err == nil {
 			t.Cleanup(m.Free)
-			if err = m.Within(pool); err != nil {
+			if err = m.Within(pool, 0); err != nil {
 				m.Free()
 			}
 		}

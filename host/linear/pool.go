@@ -72,18 +72,19 @@ func (p *Pool) giveMappings(n int64) {
 	}
 }
 
-// Within counts the memory in a pool until Free: it cannot grow beyond what the pool has. It must
-// be called once, before the memory is used.
+// Within counts the memory in a pool until Free, together with so many bytes that the engine keeps
+// beside it: it cannot grow beyond what the pool has. It must be called once, before the memory is used.
 //
 // Errors: ErrPool; ErrMappings, if the tenant of the pool has too many.
-func (m *Memory) Within(pool *Pool) error {
-	if !pool.Take(m.committed) {
-		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, pool.limit, pool.Used(), m.committed)
+func (m *Memory) Within(pool *Pool, beside int) error {
+	size := m.committed + beside
+	if !pool.Take(size) {
+		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, pool.limit, pool.Used(), size)
 	}
 	if err := pool.takeMappings(m.mapped); err != nil {
-		pool.Give(m.committed)
+		pool.Give(size)
 		return err
 	}
-	m.pool = pool
+	m.pool, m.beside = pool, beside
 	return nil
 }

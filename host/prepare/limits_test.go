@@ -70,3 +70,49 @@ func TestTablesShareTheirLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestBesideTheMemory: tables count as large as they can grow, and so do passive segments and globals. What was saved says the same.
+func TestBesideTheMemory(t *testing.T) {
+	table := func(n uint32) [][]byte { return [][]byte{asm.Cat([]byte{asm.FuncRef, 0}, asm.U32(n))} }
+	grow := asm.Func{Code: asm.Cat([]byte{0xd0, asm.FuncRef}, asm.I32Const(1), asm.Bulk(15, 0), asm.Drop)}
+	beside := func(change func(m *asm.Module)) int {
+		t.Helper()
+		m := program(asm.I32Const(0))
+		change(&m)
+		s, err := Parse(m.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Prepare(testLimits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		restored, err := s.Restore(p.Save("a"), "a", testLimits)
+		if err != nil || restored.Beside != p.Beside {
+			t.Errorf("restored: %d, want %d; error %v", restored.Beside, p.Beside, err)
+		}
+		return p.Beside
+	}
+	nothing := beside(func(*asm.Module) {})
+	for _, test := range []struct {
+		name   string
+		change func(m *asm.Module)
+		want   int
+	}{
+		{"a table", func(m *asm.Module) { m.Tables = table(1000) }, 8000},
+		{"one that can grow", func(m *asm.Module) { m.Tables, m.Funcs = table(1000), append(m.Funcs, grow) }, 8 * maxElements},
+		{"a passive segment", func(m *asm.Module) {
+			m.Elements = [][]byte{asm.Cat([]byte{1, 0}, asm.U32(100), make([]byte, 100))}
+		}, 24 + 800},
+		{"an active one", func(m *asm.Module) {
+			m.Tables, m.Elements = table(1000), [][]byte{asm.Cat([]byte{0}, asm.I32Const(0), asm.End, asm.U32(100), make([]byte, 100))}
+		}, 8000 + 24},
+		{"globals", func(m *asm.Module) {
+			m.Globals = append(m.Globals, asm.Cat([]byte{asm.I32, 0}, asm.I32Const(0), asm.End))
+		}, 64},
+	} {
+		if got := beside(test.change) - nothing; got != test.want {
+			t.Errorf("%s: %d bytes, want %d", test.name, got, test.want)
+		}
+	}
+}

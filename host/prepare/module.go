@@ -35,6 +35,7 @@ type module struct {
 
 	count      [4]uint32 // items of each kind so far, including imported ones
 	references uint64    // in element segments
+	passive    uint64    // of these, those in passive segments
 	dataCount  *uint32   // of the data count section; nil without it
 }
 

@@ -53,6 +53,10 @@ type Prepared struct {
 
 	// MinPages is the size of a fresh memory.
 	MinPages uint32
+
+	// Beside is how many bytes an engine keeps for each instance besides its memory, at most: tables as large as they can grow, and the
+	// like.
+	Beside int
 }
 
 // Data is an active data segment. Its bytes belong to the original module.
@@ -125,7 +129,7 @@ func (d *Decoded) Prepare() (*Prepared, error) {
 	if !p.Cloneable {
 		globals = nil
 	}
-	p.Globals = len(globals)
+	p.Globals, p.Beside = len(globals), w.beside()
 	if p.Wasm, err = w.assemble(bodies, globals, d.limits); err != nil {
 		return nil, err
 	}

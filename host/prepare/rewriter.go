@@ -29,6 +29,7 @@ type rewriter struct {
 	locals    uint64 // of all functions so far
 	usesData  bool   // an instruction refers to data segments
 	cloneable bool   // no instruction so far changes more than memory and globals
+	grows     bool   // an instruction lets tables grow
 }
 
 func newRewriter(m *module, code *canonicalCode) *rewriter {
@@ -178,11 +179,36 @@ func (w *rewriter) notice(in *instruction) {
 		w.cloneable = false
 	case opPrefixBulk:
 		w.usesData = w.usesData || in.sub == bulkMemoryInit || in.sub == bulkDataDrop
+		w.grows = w.grows || in.sub == bulkTableGrow
 		switch in.sub {
 		case bulkDataDrop, bulkElemDrop, bulkTableInit, bulkTableCopy, bulkTableGrow, bulkTableFill:
 			w.cloneable = false
 		}
 	}
+}
+
+// What the engine keeps for each instance, in bytes.
+const (
+	costReference = 8  // in a table, or in a passive segment
+	costSegment   = 24 // of elements or data
+	costGlobal    = 64
+)
+
+// beside returns Prepared.Beside, after all functions were rewritten.
+func (w *rewriter) beside() int {
+	segments := len(w.m.elementTypes)
+	if w.usesData {
+		segments += len(w.m.data)
+	}
+	size := costSegment*segments + costReference*int(w.m.passive) + costGlobal*len(w.m.globals)
+	for _, t := range w.m.tables {
+		elements := t.min
+		if w.grows {
+			elements = t.atMost(w.m.maxElements()).max
+		}
+		size += costReference * int(elements)
+	}
+	return size
 }
 
 // appendCheck appends code that charges a cost, and yields if the budget is spent.

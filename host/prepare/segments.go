@@ -158,6 +158,9 @@ func (m *module) elementItem(r *reader) {
 		r.Stop(ErrLimit, "elements %d to %d lie outside of table %d, which begins with %d", e.offset, uint64(e.offset)+uint64(e.count), e.table, m.tables[e.table].min)
 		return
 	}
+	if !e.active() {
+		m.passive += uint64(e.count)
+	}
 	m.elements = appendElement(m.elements, &e)
 	for n := e.count; n > 0; n-- {
 		in := m.reference(r, &e)

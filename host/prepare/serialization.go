@@ -9,8 +9,8 @@ import (
 )
 
 // savedVersion changes whenever the rewriter makes other code out of the same
-// module, so that what older versions saved is not used.
-const savedVersion = "kopf prepared module 13\n"
+// module, or saves something else about it, so that what older versions saved is not used.
+const savedVersion = "kopf prepared module 14\n"
 
 // ErrSaved is the error of saved bytes that are broken, or from another version or module.
 var ErrSaved = errors.New("not a saved module of this version")
@@ -19,7 +19,7 @@ var ErrSaved = errors.New("not a saved module of this version")
 // digest does.
 func (p *Prepared) Save(name string) []byte {
 	content := wasm.AppendU32([]byte{boolByte(p.Cloneable)}, uint32(p.Globals))
-	content = append(content, p.Shell...)
+	content = append(wasm.AppendU32(content, uint32(p.Beside)), p.Shell...)
 	sum := savedSum(name, content)
 	out := append([]byte(savedVersion), sum[:]...)
 	return append(out, content...)
@@ -52,7 +52,7 @@ func (s *Source) Restore(saved []byte, name string, limits Limits) (*Prepared, e
 	}
 	r := &wasm.Reader{Buf: content}
 	p.Cloneable = r.Byte() == 1
-	p.Globals = int(r.U32())
+	p.Globals, p.Beside = int(r.U32()), int(r.U32())
 	p.Shell = content[r.Pos:]
 	return p, r.Err
 }
