@@ -31,12 +31,13 @@ type budget struct {
 	uncounted
 }
 
-// turn is what the call has had of a core.
+// turn is what the call has had of a core, and what it keeps without one.
 type turn struct {
 	shared  time.Time // when other calls last had a chance to get the core
 	slices  int       // how often they had one
 	yielded time.Time // the last yield, or the begin
 	called  int       // the value of entered at the last yield
+	stack   stackUse
 }
 
 // uncounted is what the call has used since its usage was counted.

@@ -86,7 +86,9 @@ func (c *call) Run(export string, params ...uint64) (uint64, error) {
 	if c.inner == nil {
 		c.inner = context.WithValue(c.ctx, callKey{}, c)
 	}
+	c.stack.of, c.stack.pool = fn, c.in.m.options.Memories
 	err := fn.CallWithStack(c.inner, stack)
+	c.stack.end()
 	if c.yielded && isLarge(fn) { // code within one budget cannot grow its stack far
 		c.in.m.pool.stacks.revoke(c.in)
 	}

@@ -285,6 +285,7 @@ func (c *call) away(do func()) time.Duration {
 // withoutCore gives up the core while it runs a function. It returns the
 // elapsed time, including the wait for a core.
 func (b *budget) withoutCore(do func()) time.Duration {
+	b.stack.count()
 	began := b.now()
 	b.share.leave()
 	do()
@@ -299,6 +300,7 @@ const turnOfCall = 10
 
 // pass lets others have the core after a slice.
 func (b *budget) pass() {
+	b.stack.count()
 	b.slices++
 	b.queued.begin()
 	b.regain(b.share.owner.pass(b.share, b.slices%turnOfCall != 0))

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
@@ -52,18 +54,54 @@ func (s *stacks) grant(in *instance) *exports {
 const maxStack = 64 << 10
 
 // isLarge reports whether the stack of a function is too large to keep, or has an unknown
-// size. The engine offers no way to ask for the size, so it is read from the field of its
-// function.
+// size.
 func isLarge(fn api.Function) bool {
+	size, known := stackOf(fn)
+	return !known || size > maxStack
+}
+
+// stackOf returns the size of the stack of a function, in bytes. The engine offers no way to ask for the size, so it is read
+// from the field of its function. It is false if there is none.
+func stackOf(fn api.Function) (size int, known bool) {
 	pointer := reflect.ValueOf(fn)
 	if pointer.Kind() != reflect.Pointer || pointer.Elem().Kind() != reflect.Struct {
-		return true
+		return 0, false
 	}
 	stack := pointer.Elem().FieldByName("stack")
 	if stack.Kind() != reflect.Slice {
-		return true
+		return 0, false
 	}
-	return uintptr(stack.Cap())*stack.Type().Elem().Size() > maxStack
+	return stack.Cap() * int(stack.Type().Elem().Size()), true
+}
+
+// stackUse counts the stack of a call that runs. It grows only while the call has a core, to a hundred megabytes, and is counted when
+// others get the core: calls that wait for something, or for their next turn, are many.
+type stackUse struct {
+	of   api.Function // that runs; nil: none
+	pool *MemoryPool
+	held int // bytes of the pool
+}
+
+// count counts what the stack has now, beyond maxStack. It ends the call if the pool has no room.
+func (s *stackUse) count() {
+	if s.of == nil {
+		return
+	}
+	size, _ := stackOf(s.of)
+	more := size - maxStack - s.held
+	if more <= 0 {
+		return
+	}
+	if !s.pool.Take(more) {
+		guests.Stop(fmt.Errorf("%w: a recursion takes a stack of %s, and the limit InstanceMemory, which all instances and their stacks have together, is reached", ErrMemory, mebibytes(size)))
+	}
+	s.held += more
+}
+
+// end gives back what was counted.
+func (s *stackUse) end() {
+	s.pool.Give(s.held)
+	s.of, s.held = nil, 0
 }
 
 // revoke takes the exports of an instance that ends, or that has a large stack. The engine
