@@ -148,6 +148,7 @@ func (c *call) Log(t *functions.Task, level int, line []byte) {
 	text := functions.Text(line)
 	if level >= abi.LevelCritical {
 		c.lastCritical = text
+		c.stack.words = c.size()
 	}
 	switch {
 	case t != nil:

@@ -51,6 +51,7 @@ const longSleep = time.Second
 func (p *process) Write(stream uint32, data []byte) {
 	if stream == 2 {
 		p.hear(data)
+		p.stack.words = p.size()
 	}
 	p.in.streams[stream-1].write(data)
 }

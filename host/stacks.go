@@ -77,18 +77,19 @@ func stackOf(fn api.Function) (size int, known bool) {
 // stackUse counts the stack of a call that runs. It grows only while the call has a core, to a hundred megabytes, and is counted when
 // others get the core: calls that wait for something, or for their next turn, are many.
 type stackUse struct {
-	of   api.Function // that runs; nil: none
-	pool *MemoryPool
-	held int // bytes of the pool
+	of    api.Function // that runs; nil: none
+	words int          // bytes of the guest's own words, which the call keeps, too
+	pool  *MemoryPool
+	held  int // bytes of the pool
 }
 
-// count counts what the stack has now, beyond maxStack. It ends the call if the pool has no room.
+// count counts what the stack and the words have now, beyond maxStack. It ends the call if the pool has no room.
 func (s *stackUse) count() {
 	if s.of == nil {
 		return
 	}
 	size, _ := stackOf(s.of)
-	more := size - maxStack - s.held
+	more := size + s.words - maxStack - s.held
 	if more <= 0 {
 		return
 	}

@@ -20,6 +20,9 @@ func (w *words) hear(data []byte) {
 	w.stderr = append(w.stderr, data[:min(len(data), maxStderr-len(w.stderr))]...)
 }
 
+// size is how much is kept, in bytes.
+func (w *words) size() int { return cap(w.stderr) + len(w.lastCritical) }
+
 // ownWords returns the guest's own message about its failure: the panic line on standard
 // error, or else the last critical log line.
 func (w *words) ownWords() string {
