@@ -102,8 +102,10 @@ func isPatching(kind abi.Kind) bool {
 
 func selectorsFor(demands []Demand, wanted func(abi.Kind) bool) []Selector {
 	var list []Selector
+	known := map[Selector]bool{} // a module can have ten thousand
 	for _, demand := range demands {
-		if wanted(demand.Kind) && !slices.Contains(list, demand.Selector) {
+		if wanted(demand.Kind) && !known[demand.Selector] {
+			known[demand.Selector] = true
 			list = append(list, demand.Selector)
 		}
 	}

@@ -3,6 +3,7 @@ package selectors
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -186,5 +187,25 @@ func TestResolveHoldsNoRoom(t *testing.T) {
 		if len(resources) != 1 || cap(resources) != 1 {
 			t.Errorf("%s: %d of a capacity of %d, want one", name, len(resources), cap(resources))
 		}
+	}
+}
+
+// TestManyDemands: a hosted operator can have ten thousand handlers, and resolves what they demand again and again while something
+// does not exist. That is no computing of its guests.
+func TestManyDemands(t *testing.T) {
+	var demands []Demand
+	for i := range 10_000 {
+		demands = append(demands, Demand{abi.KindEvent, Named("a.dev", "", fmt.Sprintf("absent%05d", i))})
+	}
+	fastest := time.Hour
+	for range 5 {
+		began := time.Now()
+		if got := len(selectorsFor(demands, isWatching)); got != len(demands) {
+			t.Fatalf("%d selectors", got)
+		}
+		fastest = min(fastest, time.Since(began))
+	}
+	if fastest > 50*time.Millisecond {
+		t.Errorf("%d demands take %v", len(demands), fastest)
 	}
 }
