@@ -159,14 +159,22 @@ func timeoutOf(u *url.URL) string {
 func (h *Handler) handle(ctx context.Context, w http.ResponseWriter, r *http.Request, slots *slots, weight int, body *body, do func() answer) (a answer, late bool) {
 	request := conns.Begin(ctx)
 	defer request.End()
-	give, err := slots.take(ctx, conns.AddressOf(r.RemoteAddr), weight)
+	from := conns.AddressOf(r.RemoteAddr)
+	give, err := slots.take(ctx, from, weight)
 	if err != nil {
+		body.release()
+		return failed(err), false
+	}
+	giveCommon, err := commonOf(ctx).take(ctx, from)
+	if err != nil {
+		give()
 		body.release()
 		return failed(err), false
 	}
 	request.Run()
 	work := func() answer {
 		defer give()
+		defer giveCommon()
 		defer body.release()
 		return guarded(do)
 	}

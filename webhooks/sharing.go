@@ -1,12 +1,16 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
+
+	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
 // maxShared bounds the bodies and answers of all operators of a server, in bytes. Those of one namespace have at most half of it.
@@ -23,22 +27,27 @@ const maxShared = 512 << 20
 //     has ended. When that memory is full, the client with the most of it loses its oldest one: a
 //     client cannot lock out others, nor the operators of others.
 //   - The operators whose paths differ in the last part only, which are those of one namespace, have at
-//     most half of that memory: their handlers can be slow, and the API server is one client.
+//     most half of that memory, and a quarter of the connections for requests that are handled: their
+//     handlers can be slow, and the API server is one client, which has half of the connections.
 type Shared struct {
 	server Server
 	env    Environment
 	memory *memory // of the bodies and answers of all operators
+	most   int     // requests of one namespace that are handled at the same time
 
-	mu     sync.Mutex // guards the fields below
-	parts  map[string]*part
-	most   int           // bytes of the longest path of a part so far
-	config *ClientConfig // the latest one; nil before the first one
-	ended  chan struct{} // closed when the server has ended
+	mu      sync.Mutex // guards the fields below
+	parts   map[string]*part
+	longest int           // bytes of the longest path of a part so far
+	config  *ClientConfig // the latest one; nil before the first one
+	ended   chan struct{} // closed when the server has ended
 }
 
 // NewShared makes a shared server. The environment is that of the host. Run serves.
 func NewShared(server Server, env Environment) *Shared {
-	return &Shared{server: bind(server, env), env: env, memory: newMemory(maxShared), parts: map[string]*part{}, ended: make(chan struct{})}
+	return &Shared{
+		server: bind(server, env), env: env, memory: newMemory(maxShared), most: max(cmp.Or(env.Connections.Total, conns.DefaultTotal)/4, 1),
+		parts: map[string]*part{}, ended: make(chan struct{}),
+	}
 }
 
 // Run serves until the context ends. An error says what could not start or continue.
@@ -70,10 +79,26 @@ type portion struct {
 // part is an operator that serves.
 type part struct {
 	path      string
-	namespace string  // the path without its last part
-	memory    *memory // of all operators of the namespace
+	namespace string // the path without its last part
+	common    *common
 	handler   http.Handler
 	announce  func(ClientConfig)
+}
+
+// common is what the operators of one namespace have together.
+type common struct {
+	memory *memory
+	slots  *slots // for requests that are handled: their connections are never closed
+}
+
+// take waits until one more request of the namespace may be handled. A nil common has no limit.
+//
+// Errors: errBusy.
+func (c *common) take(ctx context.Context, from netip.Prefix) (give func(), err error) {
+	if c == nil {
+		return func() {}, nil
+	}
+	return c.slots.take(ctx, from, 1)
 }
 
 // errTaken is the error of a second operator at the same path.
@@ -88,8 +113,8 @@ func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(
 		s.mu.Unlock()
 		return fmt.Errorf("%s: %w", p.path, errTaken)
 	}
-	own.memory = s.memoryOf(own.namespace)
-	s.parts[p.path], s.most = own, max(s.most, len(p.path))
+	own.common = s.commonOf(own.namespace)
+	s.parts[p.path], s.longest = own, max(s.longest, len(p.path))
 	if s.config != nil {
 		announce(s.config.below(p.path))
 	}
@@ -107,16 +132,16 @@ func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(
 	}
 }
 
-// memoryOf returns the memory of the operators of a namespace. The caller holds the lock.
-func (s *Shared) memoryOf(namespace string) *memory {
+// commonOf returns what the operators of a namespace have together. The caller holds the lock.
+func (s *Shared) commonOf(namespace string) *common {
 	for _, p := range s.parts {
 		if p.namespace == namespace {
-			return p.memory
+			return p.common
 		}
 	}
-	m := newMemory(s.memory.all / 2)
-	m.within = s.memory
-	return m
+	c := &common{memory: newMemory(s.memory.all / 2), slots: newSlots(s.most, s.most)}
+	c.memory.within = s.memory
+	return c
 }
 
 // ServeHTTP passes a request to the operator of its path.
@@ -126,16 +151,24 @@ func (s *Shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no operator serves this path")
 		return
 	}
-	p.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sharedKey{}, p.memory)))
+	p.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), commonKey{}, p.common)))
 }
 
-// sharedKey is the key of the memory of a shared server in the contexts of its requests.
-type sharedKey struct{}
+// commonKey is the key of what is common to the operators of a namespace, in the contexts of their requests.
+type commonKey struct{}
+
+// commonOf returns what the operator of a request has in common with others; nil without a shared server.
+func commonOf(ctx context.Context) *common {
+	c, _ := ctx.Value(commonKey{}).(*common)
+	return c
+}
 
 // sharedOf returns the memory that the operator of a request shares with others; nil without a shared server.
 func sharedOf(ctx context.Context) *memory {
-	all, _ := ctx.Value(sharedKey{}).(*memory)
-	return all
+	if c := commonOf(ctx); c != nil {
+		return c.memory
+	}
+	return nil
 }
 
 func refuse(w http.ResponseWriter, code int, text string) {
@@ -146,7 +179,7 @@ func refuse(w http.ResponseWriter, code int, text string) {
 func (s *Shared) find(path string) *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range path[:min(len(path), s.most+1)] { // longer beginnings are of no part, and cost quadratic time
+	for i := range path[:min(len(path), s.longest+1)] { // longer beginnings are of no part, and cost quadratic time
 		if i > 0 && path[i] == '/' {
 			if p := s.parts[path[:i]]; p != nil {
 				return p

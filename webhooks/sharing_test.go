@@ -18,6 +18,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/webhooks"
@@ -142,6 +143,51 @@ func TestReviewsOfOneOperatorAreBounded(t *testing.T) {
 		stopOther()
 		handlers[0].Wait()
 		handlers[1].Wait()
+	})
+}
+
+// TestRequestsOfANamespaceAreBounded: the API server, which is one client, has half of the connections. Slow handlers of one namespace
+// occupy a part of these.
+func TestRequestsOfANamespaceAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := webhooks.NewShared(announced{}, webhooks.Environment{Log: zerolog.Nop(), Connections: conns.Limits{Total: 8}}) // 2 for a namespace
+		release := make(chan struct{})
+		slow := &fakeOperator{decide: func(context.Context, *reviews.Incoming) (*reviews.Verdict, error) {
+			<-release
+			return &reviews.Verdict{}, nil
+		}}
+		var handlers []*webhooks.Handler
+		var stops []func()
+		for path, operator := range map[string]*fakeOperator{"/operators/greedy/one": slow, "/operators/greedy/two": slow, "/operators/other/one": {}} {
+			handler := webhooks.NewHandler(operator, webhooks.Limits{}, zerolog.Nop())
+			stop, _ := serving(t, shared, path, handler)
+			handlers, stops = append(handlers, handler), append(stops, stop)
+		}
+		var all sync.WaitGroup
+		codes := make(chan int, 3)
+		for _, name := range []string{"one", "two", "one"} {
+			all.Go(func() { codes <- answered(shared, "/operators/greedy/"+name+"/fn").Code })
+		}
+		synctest.Wait()
+		slow.mu.Lock()
+		if n := len(slow.seen); n != 2 {
+			t.Errorf("%d reviews of the namespace are handled", n)
+		}
+		slow.mu.Unlock()
+		if w := answered(shared, "/operators/other/one/fn"); w.Code != http.StatusOK {
+			t.Errorf("of another namespace: %d %s", w.Code, w.Body)
+		}
+		close(release)
+		all.Wait()
+		for range cap(codes) {
+			if code := <-codes; code != http.StatusOK {
+				t.Errorf("in the end: %d", code)
+			}
+		}
+		for i, stop := range stops {
+			stop()
+			handlers[i].Wait()
+		}
 	})
 }
 
