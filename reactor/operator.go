@@ -377,6 +377,7 @@ func (op *Operator) limited(o calls.Options) calls.Options {
 			return []string{""} // matches no namespace
 		}
 	}
+	o.Compute = op.Compute
 	return o
 }
 

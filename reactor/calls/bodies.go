@@ -2,6 +2,7 @@ package calls
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -46,9 +47,17 @@ func bodyOf(call *abi.Call, limit int) ([]byte, error) {
 var keptHeaders = []string{"Content-Type", "Retry-After", "Warning"}
 
 // readResponse makes the response of a call. A body above the limit is an error.
-func (c *Caller) readResponse(call *abi.Call, rsp *http.Response) (*abi.Response, error) {
+func (c *Caller) readResponse(ctx context.Context, call *abi.Call, rsp *http.Response) (*abi.Response, error) {
 	limit := c.options.MaxResponse
-	data, err := io.ReadAll(io.LimitReader(rsp.Body, int64(limit)+1))
+	most := limit
+	_, isZipped := rsp.Body.(zipped)
+	if isZipped {
+		most = zippedSize(limit)
+	}
+	data, err := io.ReadAll(io.LimitReader(rsp.Body, int64(most)+1))
+	if err == nil && isZipped {
+		c.compute(ctx, limit, func() { data, err = unzip(data, limit) })
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: the answer is broken: %w", call.Method, shown(call.Path), err)
 	}
@@ -72,7 +81,7 @@ func (c *Caller) readResponse(call *abi.Call, rsp *http.Response) (*abi.Response
 	if call.Verbatim {
 		contentType = "" // the spaces of JSON would be lost
 	}
-	answer.Body, answer.Encoding, err = encodeBody(data, contentType)
+	c.compute(ctx, len(data), func() { answer.Body, answer.Encoding, err = encodeBody(data, contentType) })
 	return answer, err
 }
 

@@ -68,6 +68,10 @@ type Options struct {
 	// of sending it. The guest gets the error CallReadOnly. Nil: all requests are sent.
 	Withhold func(method, url string, body []byte)
 
+	// Compute runs what the host computes for bodies of requests and responses, as computing time of the operator. Nil: it does not
+	// count.
+	Compute func(ctx context.Context, do func())
+
 	// TLS is used for connections to HTTP servers, not for the cluster. Default (nil): the
 	// system's certificate authorities, no client certificate.
 	TLS *tls.Config
@@ -147,7 +151,9 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	if head := len(call.Path) + sizeOf(call.Headers); head > maxHead {
 		return nil, &refusal{abi.CallTooLarge, fmt.Sprintf("the URL and the headers have %d bytes, and at most %d can be sent", head, maxHead)}
 	}
-	body, err := bodyOf(call, c.options.MaxRequest)
+	var body []byte
+	var err error
+	c.compute(ctx, len(call.Body), func() { body, err = bodyOf(call, c.options.MaxRequest) })
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +174,18 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 		return nil, ctx.Err()
 	}
 	return c.exchange(ctx, call, send)
+}
+
+// leastWork is the size of a body from which on decoding or encoding it is a part of the computing time of the operator, in bytes.
+const leastWork = 4 << 10
+
+// compute runs a function that only computes, for a body of a size that guests or servers choose.
+func (c *Caller) compute(ctx context.Context, size int, do func()) {
+	if c.options.Compute == nil || size < leastWork {
+		do()
+		return
+	}
+	c.options.Compute(ctx, do)
 }
 
 // maxHead bounds the URL and the headers of a request, in bytes. Those of responses have the same bound.
@@ -206,7 +224,7 @@ func (c *Caller) exchange(ctx context.Context, call *abi.Call, send request) (*a
 		return nil, timedOut(ctx, call, limit, err)
 	}
 	defer rsp.Body.Close()
-	answer, err := c.readResponse(call, rsp)
+	answer, err := c.readResponse(ctx, call, rsp)
 	if err != nil {
 		return nil, timedOut(ctx, call, limit, err)
 	}

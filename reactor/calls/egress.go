@@ -83,11 +83,7 @@ type redirected struct {
 }
 
 // CloseIdleConnections closes those of the transport, for http.Client.
-func (r redirected) CloseIdleConnections() {
-	if transport, ok := r.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		transport.CloseIdleConnections()
-	}
-}
+func (r redirected) CloseIdleConnections() { closeIdle(r.RoundTripper) }
 
 // RoundTrip waits until the bytes of a redirected request may be sent, and sends it.
 func (r redirected) RoundTrip(req *http.Request) (*http.Response, error) {

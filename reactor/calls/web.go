@@ -35,12 +35,13 @@ func newWebClient(o *Options, counted *egress) *http.Client {
 		TLSClientConfig:        o.TLS,
 		TLSHandshakeTimeout:    connectTimeout,
 		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // see compressed
 		MaxIdleConnsPerHost:    4,
 		MaxIdleConns:           64,
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
-	return &http.Client{Transport: redirected{transport, counted}, CheckRedirect: o.Grants.checkRedirect}
+	return &http.Client{Transport: redirected{compressed{transport}, counted}, CheckRedirect: o.Grants.checkRedirect}
 }
 
 // dialer connects only to granted addresses.
