@@ -32,6 +32,9 @@ func (b *OutputBucket) Change(logLimit int) {
 	b.limiter.SetBurst(logLimit)
 }
 
+// Limit returns the limit, in bytes a second.
+func (b *OutputBucket) Limit() int { return b.limiter.Burst() }
+
 // Dropped returns the number of dropped lines so far, including those of closed modules.
 func (b *OutputBucket) Dropped() int64 { return b.dropped.Load() }
 

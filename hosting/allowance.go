@@ -13,15 +13,18 @@ import (
 
 // allowance is what a declaration has used of its rates. All runs of its operator have the same one: a restart gives nothing back.
 type allowance struct {
-	pace   *rate.Limiter // of the attempts
-	share  *host.Share   // of the processors
-	output *host.OutputBucket
+	pace    *rate.Limiter // of the attempts
+	share   *host.Share   // of the processors
+	output  *host.OutputBucket
+	records *rate.Limiter // bytes that the log gets
 
 	requests, events, calls, egress clients.Bucket
 }
 
 func newAllowance() *allowance {
-	return &allowance{pace: rate.NewLimiter(rate.Every(attemptPause), attemptsAtOnce), share: host.NewShare(0, 0), output: host.NewOutputBucket(0)}
+	output := host.NewOutputBucket(0)
+	most := recordsOf(output.Limit())
+	return &allowance{pace: rate.NewLimiter(rate.Every(attemptPause), attemptsAtOnce), share: host.NewShare(0, 0), output: output, records: rate.NewLimiter(rate.Limit(most), most)}
 }
 
 // limit lets an operator use the allowance.

@@ -136,7 +136,8 @@ type attempts struct {
 func newTenant(h *Host, key Key) *tenant {
 	t := &tenant{host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger(), allowance: h.left.take(key)}
 	if output := h.options.Output; output != nil {
-		t.log = t.log.Output(zerolog.MultiLevelWriter(output, &t.journal))
+		all := zerolog.MultiLevelWriter(output, &t.journal)
+		t.log = t.log.Output(&records{to: all, within: t.records, log: t.log.Output(all)})
 	}
 	if tracer := h.options.Tracer; tracer != nil {
 		t.tracer = tracer(key.Namespace, key.Name)
@@ -455,7 +456,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 		return err
 	}
 	t.share.Change(o.Host.ComputeWeight, o.Host.ComputeRate)
-	t.output.Change(o.Host.LogLimit)
+	t.changeOutput(o.Host.LogLimit)
 	r.next = nil
 	fetched.free() // the former operator may take long to stop, and the startup handlers may never end
 	t.halt()
