@@ -124,7 +124,6 @@ func (b *life) end() {
 
 // begin is the first phase: the initial delay.
 func (b *life) begin(ctx context.Context) (*sleep, error) {
-	b.state = newHandlerState(b.handler)
 	if b.stopper.IsSet() {
 		return after(0, b.due), nil
 	}
@@ -133,7 +132,13 @@ func (b *life) begin(ctx context.Context) (*sleep, error) {
 		b.log.Error(fmt.Sprintf("%s cannot be started: %v", b.handler.Title(), err))
 		return nil, nil
 	}
-	return after(delay, b.due), nil
+	return after(delay, b.first), nil
+}
+
+// first is the phase after the initial delay, which does not count for the timeout, nor for the kwargs started and runtime.
+func (b *life) first(ctx context.Context) (*sleep, error) {
+	b.state = newHandlerState(b.handler)
+	return b.due(ctx)
 }
 
 // isLast reports whether no attempt follows the last one.

@@ -67,6 +67,7 @@ func TestTimers(t *testing.T) {
 		{"sharp", `"interval":10,"sharp":true`, []string{`{"step":"wait","seconds":4}`}, 0, []float64{0, 10, 20, 30}},
 		{"sharp, longer than the interval", `"interval":10,"sharp":true`, []string{`{"step":"wait","seconds":14}`}, 0, []float64{0, 20, 30}},
 		{"initial delay", `"interval":10,"initial_delay":5`, nil, 0, []float64{5, 15, 25, 35}},
+		{"the timeout begins after the initial delay", `"interval":10,"initial_delay":5,"timeout":3`, nil, 0, []float64{5, 15, 25, 35}},
 		{"idle", `"interval":10,"idle":7`, nil, 0, []float64{7, 17, 27, 37}},
 		{"idle, with a change", `"interval":10,"idle":7`, nil, 3, []float64{10, 20, 30}},
 		{"idle, with a change between two calls", `"interval":10,"idle":7`, nil, 12, []float64{7, 19, 29, 39}},
