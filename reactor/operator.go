@@ -307,8 +307,8 @@ func (op *Operator) run(ctx context.Context, ended func(error)) {
 
 // afterServing cleans up after the operator has served. It returns the error of the operator.
 func (op *Operator) afterServing(ctx context.Context, err error) error {
-	if errors.Is(err, errNoLogin) {
-		return err // the operator has nothing to clean up
+	if errors.Is(err, errNoLogin) && !errors.Is(err, credentials.ErrDepleted) {
+		return err // as in Kopf, nothing is cleaned up if a login handler has failed for good
 	}
 	err = op.reasonOf(ctx, err)
 	op.exits(err)

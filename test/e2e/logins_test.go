@@ -82,12 +82,15 @@ func TestLoginHandlersComeBeforeTheHost(t *testing.T) {
 func TestBadLogins(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	tests := []struct{ name, result, want string }{
-		{"nothing", `null`, "ran out of valid credentials: the login handlers return none"},
-		{"a path", `{"ca_path":"/etc/passwd"}`, `the result of the login handler 'loginFn': ca_path is a field of the class host`},
-		{"a server", `{"server":"https://example.com"}`, "server is a field of the class grant"},
-		{"expired", `{"login":"host","expiration":"2001-01-01T00:00:00"}`, `those of "loginFn" have expired at 2001-01-01T00:00:00Z`},
-		{"not an object", `"token"`, "want an object like ConnectionInfo"},
+	tests := []struct {
+		name, result, want string
+		cleanups           int
+	}{
+		{"nothing", `null`, "ran out of valid credentials: the login handlers return none", 1},
+		{"a path", `{"ca_path":"/etc/passwd"}`, `the result of the login handler 'loginFn': ca_path is a field of the class host`, 0},
+		{"a server", `{"server":"https://example.com"}`, "server is a field of the class grant", 0},
+		{"expired", `{"login":"host","expiration":"2001-01-01T00:00:00"}`, `those of "loginFn" have expired at 2001-01-01T00:00:00Z`, 1},
+		{"not an object", `"token"`, "want an object like ConnectionInfo", 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,8 +99,8 @@ func TestBadLogins(t *testing.T) {
 			if op.err == nil || !strings.HasPrefix(op.err.Error(), "cannot log in to the cluster: ") || !strings.Contains(op.err.Error(), test.want) {
 				t.Errorf("it ended with %v, want %q", op.err, test.want)
 			}
-			if len(op.stdout.With("cleanup")) != 0 {
-				t.Error("there was a cleanup of nothing")
+			if n := len(op.stdout.With("cleanup")); n != test.cleanups {
+				t.Errorf("%d cleanups, want %d", n, test.cleanups)
 			}
 		})
 	}
