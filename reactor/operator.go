@@ -408,6 +408,11 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	if err != nil {
 		return nil, nil, err
 	}
+	probes, err := op.probe(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	last.add(probes.stop)
 	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
 	first, err := op.vault.Take(ctx)
 	if cause := context.Cause(ctx); cause != nil {
@@ -438,17 +443,8 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
 	op.served.Gone, op.served.Left = observer.Gone, observer.Left
 	last.add(op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log))
-	if op.Liveness != "" {
-		serve, err := activities.Liveness(op.Liveness, func(ctx context.Context) (*activities.Result, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
-		if err != nil {
-			return nil, nil, err
-		}
-		probing, stop := context.WithCancel(context.WithoutCancel(ctx))
-		var server sync.WaitGroup
-		server.Go(func() { serve(probing) })
-		last.add(server.Wait)
-		last.add(stop)
-	}
+	last.add(probes.stop) // before the events end, which their handlers may post
+	probes.connected.Store(true)
 	last.add(op.works.Stop)
 	if op.replica, err = op.newReplica(first.Info, log); err != nil {
 		return nil, nil, err
