@@ -13,6 +13,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
 	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -184,7 +185,7 @@ func (p *Processor) supersede(c *handling.Cause, state progression.State, select
 	reason := c.Change().Reason
 	for _, extra := range state.Extras() {
 		c.Log.Info(fmt.Sprintf("%s is superseded by %s: %d succeeded; %d failed; %d left to the moment.",
-			capitalized(causes.Reason(extra.Purpose).Title()), reason.Title(),
+			purposeTitle(extra.Purpose), reason.Title(),
 			extra.Counts.Success, extra.Counts.Failure, extra.Counts.Running))
 		state = state.WithPurpose(string(reason), registries.IDs(selected)...)
 	}
@@ -219,6 +220,14 @@ func (p *Processor) conclude(m *memory, c *handling.Cause) error {
 	}
 	m.stateLoss.concluded(k)
 	return p.Settings.Persistence.DiffBase.Store(c.Body, &c.Patch.Merge, essence)
+}
+
+// purposeTitle begins a message with what a record was made for. Any client can write a record.
+func purposeTitle(purpose string) string {
+	if reason := causes.Reason(purpose); reason.Handled() {
+		return capitalized(reason.Title())
+	}
+	return loggers.Quote(purpose)
 }
 
 func capitalized(text string) string { return string(text[0]-'a'+'A') + text[1:] }
