@@ -127,7 +127,11 @@ func (a *Activity) cause(s *stoppers.Stopper) (*handling.Cause, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &handling.Object{Services: a.Services, Patch: patching.New(nil), Log: loggers.Logger{Logger: &a.Log, Name: "kopf.activities"}}
+	logger := "kopf.activities"
+	if name := activityNames[a.Kind]; name != "" {
+		logger += "." + name
+	}
+	o := &handling.Object{Services: a.Services, Patch: patching.New(nil), Log: loggers.Logger{Logger: &a.Log, Name: logger}}
 	return handling.NewCause(o, &handling.Activity{Name: activityNames[a.Kind], Settings: abi.Raw(current), Logins: a.Logins, Stopper: s}), nil
 }
 
