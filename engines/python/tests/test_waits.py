@@ -164,6 +164,15 @@ class Children(unittest.TestCase):
         op.start(0, BODY)
         self.assertEqual(op.resume(pending=True)["error"]["kind"], "children")
 
+    def test_old_and_new_are_for_children_of_updates_and_of_children(self):
+        script = "def nested(**_): kopf.subhandler(id='x', field='spec.x', old=1)(print)\n"
+        op = operator(script + "kopf.register(nested, id='n')")
+        op.start(0, BODY)
+        step = op.start(0, BODY, task=100, parent=op.number, kind="sub", id="fn/n")
+        self.assertEqual([child["old"] for child in step["children"]], [1])
+        op = operator(script + "nested()")
+        self.assertEqual(op.start(0, BODY)["error"]["message"], "Filters old=/new= can only be used in update handlers.")
+
     def test_only_changes_have_children(self):
         op = operator("kopf.register(print, id='x')", "kopf.on.event('kex')")
         self.assertIn("only supported for resource-changing", op.start(0, BODY)["error"]["message"])

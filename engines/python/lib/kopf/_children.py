@@ -22,7 +22,7 @@ def subhandler(*, id=None, param=None, errors=None, timeout=None, retries=None, 
 
     def decorate(fn):
         task = _parent("@kopf.subhandler")
-        if (old is not None or new is not None) and task.root_kind not in ("update", "field"):
+        if (old is not None or new is not None) and task.kind not in ("update", "field", "sub"):
             raise TypeError("Filters old=/new= can only be used in update handlers.")
         task.declared.append(_registry.Handler("sub", fn, dict(options)))
         return fn

@@ -29,8 +29,6 @@ class Task:
         self.executed, self.cancelled, self.waits = False, False, 0
         self.executing = asyncio.Lock()  # what is offered is that of one execute() at a time
         self.loop = self.main = None
-        parent = tasks.get(header.get("parent"))
-        self.root_kind = parent.root_kind if parent is not None else self.kind
         self.context = contextvars.copy_context()
         self.context.run(task_var.set, self)
         self.context.run(handler_var.set, _Current(handler, header))
