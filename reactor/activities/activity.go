@@ -70,21 +70,29 @@ func (a *Activity) run(ctx context.Context, wait func(progression.State) error) 
 			err = cmp.Or(err, a.keep(err == nil))
 		}
 	}()
-	c, err := a.cause(nil)
+	current, merged := a.Settings.Clone(), &Result{Results: map[string]any{}, Settings: map[string]abi.Raw{}}
+	c, err := a.cause(current, nil)
 	if err != nil {
 		return nil, err
 	}
-	x := &handling.Execution{Settings: a.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary}
+	x := &handling.Execution{Settings: current, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary}
+	x.Changed = func(changes map[string]abi.Raw) error { // as in Kopf, they hold for the next handlers at once
+		maps.Copy(merged.Settings, changes)
+		_, _ = current.SetByGuest(WireSettings(changes), slices.Collect(maps.Keys(changes))) // who applies the result reports what is refused
+		next, err := a.cause(current, nil)
+		if err == nil {
+			c.Kind = next.Kind
+		}
+		return err
+	}
 	handlers := registries.Deduplicated(a.Handlers)
 	state := progression.State{}.WithHandlers(registries.IDs(handlers), time.Now())
-	merged := &Result{Results: map[string]any{}, Settings: map[string]abi.Raw{}}
 	for !state.Done() {
 		outcomes, err := attempt(ctx, x, handlers, c, state)
 		if err != nil {
 			return nil, err
 		}
 		for id, done := range outcomes {
-			maps.Copy(merged.Settings, done.Settings)
 			if done.Result != nil {
 				merged.Results[id] = done.Result
 			}
@@ -122,8 +130,8 @@ func attempt(ctx context.Context, x *handling.Execution, handlers []*registries.
 
 // cause makes the cause with which the handlers of the activity are called. Only
 // background handlers have a stopper.
-func (a *Activity) cause(s *stoppers.Stopper) (*handling.Cause, error) {
-	current, err := a.Settings.JSON()
+func (a *Activity) cause(present *settings.Settings, s *stoppers.Stopper) (*handling.Cause, error) {
+	current, err := present.JSON()
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,12 @@ package activities
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -31,4 +34,46 @@ func TestLoggersOfActivities(t *testing.T) {
 			t.Errorf("%s: the error is %v, and the log %s", kind, err, &log)
 		}
 	}
+}
+
+// TestStartupHandlersShareTheSettings: as in Kopf, where they have one object. What a handler has changed holds at once, also if
+// it has failed then.
+func TestStartupHandlersShareTheSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := &reactortest.Scripted{Attempts: []string{
+			`{"step":"done","settings":{"execution.default_backoff":5,"posting.level":10},"error":{"kind":"arbitrary","message":"not yet"}}`,
+			`{"step":"done","settings":{"posting.level":30}}`,
+			`{"step":"done","settings":{"posting.level":40}}`,
+		}}
+		a := &Activity{Kind: abi.KindStartup, Settings: settings.Default(), Log: zerolog.Nop()}
+		for _, id := range []string{"a", "b", "c"} {
+			a.Handlers = append(a.Handlers, reactortest.HandlerOf(t, guest, fmt.Sprintf(`{"kind":"startup","id":%q}`, id)))
+		}
+		e, err := generations.New(0, &registries.Registry{}, handling.Services{Account: accounts.New(accounts.Limits{})}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Services = e.Services
+		done, err := a.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if level, backoff := string(done.Settings["posting.level"]), string(done.Settings["execution.default_backoff"]); level != "40" || backoff != "5" {
+			t.Errorf("the level is %s, want that of the last handler; the backoff is %s", level, backoff)
+		}
+		if len(guest.Times) != 4 || guest.Times[3].Sub(guest.Times[0]) != 5*time.Second {
+			t.Errorf("the attempts were at %v, want the last after the new backoff", guest.Times)
+		}
+		var levels []any
+		for _, call := range guest.Invocations {
+			var seen map[string]any
+			if err := json.Unmarshal(call.Settings, &seen); err != nil {
+				t.Fatal(err)
+			}
+			levels = append(levels, seen["posting.level"])
+		}
+		if got := fmt.Sprint(levels); got != "[20 10 30 40]" {
+			t.Errorf("the handlers were called with the levels %s", got)
+		}
+	})
 }

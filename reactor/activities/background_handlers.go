@@ -67,7 +67,7 @@ func startWork(ctx context.Context, a *Activity, e *generations.Generation, in h
 	e.Hold()
 	for _, h := range registries.Deduplicated(a.Handlers) {
 		var c *handling.Cause
-		if c, err = a.cause(stopper); err != nil {
+		if c, err = a.cause(a.Settings, stopper); err != nil {
 			break
 		}
 		w := &work{h, c, &handling.Execution{Settings: a.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary, Entrance: in}}

@@ -290,6 +290,9 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 		}
 	}
 	t.warnings = step.Warnings
+	if t.Handler.Spec.Kind == abi.KindStartup { // others change no settings, whatever they return
+		t.settings = step.Settings
+	}
 	if t.error = step.Error; t.error != nil {
 		return nil
 	}
@@ -299,9 +302,6 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 		}
 	}
 	t.keyed, t.result, t.size = step.Keyed, result, len(step.Result)
-	if t.Handler.Spec.Kind == abi.KindStartup { // others change no settings, whatever they return
-		t.settings = step.Settings
-	}
 	return nil
 }
 

@@ -59,6 +59,9 @@ type Execution struct {
 	Errors     ErrorsMode // for handlers without the option
 	Entrance   Entrance   // nil: every handler may begin
 	Completion *completion.Completion
+
+	// Changed is told of the settings that a startup handler has changed. Other handlers change none.
+	Changed func(changes map[string]abi.Raw) error
 }
 
 // Entrance admits handlers before they begin.
@@ -194,8 +197,13 @@ func (x *Execution) conclude(ctx context.Context, h *registries.Handler, c *Caus
 		return Outcome{}, err
 	}
 	c.Tally.ended(done.error != nil && done.error.Kind != abi.ErrorChildren)
+	if len(done.settings) > 0 && x.Changed != nil {
+		if err := x.Changed(done.settings); err != nil {
+			return Outcome{}, err
+		}
+	}
 	result := x.interpret(h, c.Log, state, done)
-	result.subrefs = done.subrefs
+	result.subrefs, result.Settings = done.subrefs, done.settings
 	result.Failure, result.Warnings = done.error, done.warnings
 	if result.final && result.Failed {
 		x.Completion.Fail()
@@ -219,7 +227,7 @@ func exhausted(h *registries.Handler, state progression.HandlerState) string {
 func (x *Execution) interpret(h *registries.Handler, log loggers.Logger, state progression.HandlerState, done *Ending) Outcome {
 	if done.error == nil {
 		log.Info(h.Title() + " succeeded.")
-		return Outcome{final: true, Result: done.result, Size: done.size, Keyed: done.keyed, Settings: done.settings}
+		return Outcome{final: true, Result: done.result, Size: done.size, Keyed: done.keyed}
 	}
 	switch done.error.Kind {
 	case abi.ErrorChildren:
