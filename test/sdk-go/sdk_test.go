@@ -200,9 +200,14 @@ func TestDaemon(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
+	const changes = `"settings": {"persistence.finalizer": "example.com/finalizer", "execution.default_backoff": 1.5}`
 	r := newRun(t)
-	want(t, r.start("configure", ""), `{"step": "done",
-		"settings": {"persistence.finalizer": "example.com/finalizer", "execution.default_backoff": 1.5}}`)
+	want(t, r.start("configure", ""), `{"step": "done", `+changes+`}`)
+	var err error
+	if r.module, err = load(t, map[string]string{"MODE": "fail"}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, r.start("configure", ""), `{"step": "done", `+changes+`, "error": {"kind": "permanent", "message": "never", "type": "*kopf.PermanentError"}}`)
 }
 
 func TestQuestionsToTheGuest(t *testing.T) {

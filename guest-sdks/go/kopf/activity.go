@@ -1,6 +1,7 @@
 package kopf
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -44,10 +45,9 @@ func (a *Activity) finish(call func() (any, error)) guest.Done {
 	var changed map[string]abi.Raw
 	done := finish(nil, func() (any, error) {
 		result, err := call()
-		if err == nil {
-			changed, err = a.Settings.wire()
-		}
-		return result, err
+		var unsent error
+		changed, unsent = a.Settings.wire() // they hold after errors, too
+		return result, cmp.Or(err, unsent)
 	})
 	done.Settings = changed
 	return done

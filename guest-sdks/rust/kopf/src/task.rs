@@ -176,6 +176,7 @@ impl Task {
             patch: (!patch.is_empty()).then_some(patch),
             transforms: transforms.list.len(),
             warnings: self.left.warnings.take(),
+            settings: self.left.settings.take(), // these hold after errors, too
             ..Step::default()
         };
         let mut children = self.left.children.take(); // also after errors: they may hold this task
@@ -183,7 +184,6 @@ impl Task {
             Ok((result, keyed)) => {
                 step.result = result;
                 step.keyed = keyed;
-                step.settings = self.left.settings.take();
                 step.children = children.iter().map(|child| child.declaration.clone()).collect();
                 if !children.is_empty() {
                     step.lifecycle = self.left.lifecycle.get().to_owned();

@@ -147,5 +147,8 @@ func watch(e *kopf.Event) (any, error) { return nil, nil }
 func configure(a *kopf.Activity) (any, error) {
 	a.Settings.Set("persistence.finalizer", "example.com/finalizer")
 	a.Settings.Set("execution.default_backoff", 1500*time.Millisecond)
+	if kopf.Config("MODE") == "fail" {
+		return nil, kopf.Permanent("never")
+	}
 	return nil, nil
 }
