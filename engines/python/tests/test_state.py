@@ -127,7 +127,14 @@ class Activities(unittest.TestCase):
         changed, _ = self.changes("settings.persistence.diffbase_storage = kopf.MultiDiffBaseStorage([kopf.StatusDiffBaseStorage(field=('status', 'x'))])\n"
                                   "settings.admission.server = kopf.WebhookServer(port=9443)")
         self.assertEqual(changed, {"admission.server": {"type": "server", "port": 9443},
-                                   "persistence.diffbase_storage": [{"type": "status", "name": "kopf", "field": "status.x"}]})
+                                   "persistence.diffbase_storage": [{"type": "status", "name": "kopf", "field": ["status", "x"]}]})
+
+    def test_fields_of_storages_keep_keys_with_dots(self):
+        changed, _ = self.changes("settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(\n"
+                                  "    ignored_fields=['spec.x', ('metadata', 'annotations', 'example.com/x')])\n"
+                                  "settings.persistence.progress_storage = kopf.StatusProgressStorage(field=['status', 'example.com', 'progress'])")
+        self.assertEqual(changed["persistence.diffbase_storage"]["ignored_fields"], ["spec.x", ["metadata", "annotations", "example.com/x"]])
+        self.assertEqual(changed["persistence.progress_storage"]["field"], ["status", "example.com", "progress"])
 
     def test_modes_of_ssl_are_those_of_the_host(self):
         for mode in ("none", "optional", "required"):

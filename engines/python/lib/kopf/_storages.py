@@ -22,7 +22,8 @@ class ProgressRecord(TypedDict, total=True):
 
 
 def _field(field):
-    return field if isinstance(field, str) else ".".join(field)
+    """Return a field for the host: a text with dots, or a list of its keys, which can have dots themselves."""
+    return field if isinstance(field, str) else list(field)
 
 
 class _Storage:
