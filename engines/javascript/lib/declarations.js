@@ -61,15 +61,13 @@ export class Handler {
   select(kind, selector) {
     if (selector.length === 1 && typeof selector[0] === "function") {
       this.functions.resource = selector[0];
-      return { function: true };
+      return { ...this.parts, function: true };
     }
-    if (selector.length > 0 && this.parts) throw new TypeError(`${kind}: a resource by arguments and by options`);
-    if (this.parts) return this.parts;
     const valid = (part) => typeof part === "string" || part === EVERYTHING;
-    if (selector.length === 0 || !selector.every(valid)) {
+    if (selector.length === 0 && !this.parts || !selector.every(valid)) {
       throw new TypeError(`${kind}: name a resource, like "kopfexamples", before the function`);
     }
-    return { args: selector };
+    return selector.length > 0 ? { ...this.parts, args: selector } : this.parts;
   }
 }
 

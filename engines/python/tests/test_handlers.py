@@ -26,10 +26,12 @@ class Registration(unittest.TestCase):
         handlers = self.declared(
             "def fn(**_): pass\n"
             "for args in (('kex',), ('kopf.dev', 'v1', 'kex'), ('kopf.dev', kopf.EVERYTHING)): kopf.on.event(*args)(fn)\n"
-            "kopf.on.event(group='kopf.dev', plural='kex')(fn)\nkopf.on.event(lambda r: r.group == 'x')(fn)")
+            "kopf.on.event(group='kopf.dev', plural='kex')(fn)\nkopf.on.event(lambda r: r.group == 'x')(fn)\n"
+            "kopf.on.event('kex', version='v1')(fn)\nkopf.on.event(lambda r: True, group='kopf.dev')(fn)")
         self.assertEqual([h["resource"] for h in handlers], [
             {"args": ["kex"]}, {"args": ["kopf.dev", "v1", "kex"]}, {"args": ["kopf.dev", {"$": "EVERYTHING"}]},
-            {"group": "kopf.dev", "plural": "kex"}, {"function": True}])
+            {"group": "kopf.dev", "plural": "kex"}, {"function": True},
+            {"version": "v1", "args": ["kex"]}, {"function": True, "group": "kopf.dev"}])
 
     def test_options_and_filters(self):
         [handler] = self.declared(

@@ -69,16 +69,14 @@ def resource_of(message):
 def selector(args, parts, kind):
     """Return the selector of a decorator as the host gets it, and its function if it is one."""
     args = tuple(arg for arg in args if arg is not None)
-    given = {name: value for name, value in parts.items() if value is not None}
-    if args and given:
-        raise TypeError(f"{kind}: the resource is given by arguments and by options. Use one of them.")
+    given = {name: _part(kind, value) for name, value in parts.items() if value is not None}
     if len(args) == 1 and callable(args[0]):
-        return {"function": True}, args[0]
-    if given:
-        return {name: _part(kind, value) for name, value in given.items()}, None
-    if not args:
+        return {"function": True, **given}, args[0]
+    if args:
+        given["args"] = [_part(kind, arg) for arg in args]
+    if not given:
         raise TypeError(f"{kind}: the resource is missing. Name it, as in @kopf.on.{kind}('kopfexamples').")
-    return {"args": [_part(kind, arg) for arg in args]}, None
+    return given, None
 
 
 def _part(kind, value):
