@@ -107,6 +107,16 @@ class Activities(unittest.TestCase):
         self.assertEqual(self.changes("settings.watching.label_selectors['kex'] = 'a=b'"), (
             {"watching.label_selectors": [{"resource": {"args": ["kex"]}, "selector": "a=b"}]}, None))
 
+    def test_selectors_of_the_host_can_be_completed(self):
+        op = operator("assert settings.watching.label_selectors[kopf.EVERYTHING] == 'a'\nsettings.watching.label_selectors['kex'] = 'c'",
+                      "kopf.on.startup()", args="settings, **_")
+        everything = {"args": [{"$": "EVERYTHING"}]}
+        for given in ({"resource": everything, "selector": "a"}, {"resource": "*", "selector": "a"}):
+            step = op.run(0, activity="startup", settings={"watching.label_selectors": [given, {"resource": "kopf.dev/v1/kex", "selector": "b"}]})
+            self.assertEqual(step.get("settings"), {"watching.label_selectors": [
+                {"resource": everything, "selector": "a"}, {"resource": {"args": ["kopf.dev", "v1", "kex"]}, "selector": "b"},
+                {"resource": {"args": ["kex"]}, "selector": "c"}]}, step)
+
     def test_endless_backoffs_are_their_first_values(self):
         script = "class Endless:\n  def __iter__(self):\n    while True: yield 5\n"
         changed, _ = self.changes(script + "settings.networking.error_backoffs = Endless()")

@@ -95,6 +95,14 @@ class Selector:
         if function is not None:
             raise TypeError("Selectors in settings cannot be functions: name the resource.")
 
+    @classmethod
+    def _of(cls, resource):
+        """Return the selector of a resource as the host gives it: a notation with slashes, or a declaration."""
+        if isinstance(resource, str):
+            return cls(*(EVERYTHING if part == "*" else part for part in resource.split("/")))
+        args = (EVERYTHING if isinstance(arg, dict) else arg for arg in resource.get("args", ()))
+        return cls(*args, **{name: part for name, part in resource.items() if name != "args"})
+
     def _key(self):
         return repr(sorted(self.declaration.items()))
 

@@ -176,10 +176,7 @@ def _selectors(value):
     if isinstance(value, list):
         found = SelectorMapping()
         for item in value:
-            resource = item.get("resource") or {}
-            key = _references.Selector(resource) if isinstance(resource, str) else _references.Selector(*resource.get("args", ()), **{
-                name: part for name, part in resource.items() if name != "args"})
-            found[key] = item.get("selector")
+            found[_references.Selector._of(item["resource"])] = item["selector"]
         return found
     return SelectorMapping(value)
 
