@@ -21,11 +21,12 @@ func TestScriptsSayWhatIsWrong(t *testing.T) {
 		"a wait for what is undefined":   {`async function fn({ spec }) { await kopf.sleep(spec.dely); }`, "kopf.sleep: a number of seconds is expected, not undefined"},
 		"a wait for no number":           {`async function fn({ stopped }) { await stopped.wait(NaN); }`, "stopped.wait: a number of seconds is expected, not NaN"},
 		"a delay that is no number":      {`function fn() { throw new kopf.TemporaryError("busy", NaN); }`, "TemporaryError: busy (its delay is a number of seconds, or null, not NaN)"},
+		"children of an unnamed owner":   {`function fn() { kopf.adopt({}); }`, "the owner has no name: set one"},
 		"a change in a list of settings": {`function fn({ settings }) { settings.networking.error_backoffs.push(5); }`, "object is not extensible"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			invocation := &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Settings: abi.Raw(`{"networking.error_backoffs":[1]}`)}
-			task, step, err := scripted(t, tt.handler).Start(t.Context(), invocation, []byte(`{"spec":{}}`), &testEnv{})
+			task, step, err := scripted(t, tt.handler).Start(t.Context(), invocation, []byte(`{"metadata":{"generateName":"obj-"},"spec":{}}`), &testEnv{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -68,6 +68,7 @@ export function label(objs, labels, options = {}) {
 export function harmonizeNaming(objs, options = {}) {
   const { forced = false, strict = false } = options;
   const name = options.name ?? bodyOf(options).metadata.name;
+  if (!set(name)) throw new PermanentError("the owner has no name: set one");
   each(objs, (obj) => {
     const meta = (obj.metadata ??= {});
     if ((set(meta.name) || set(meta.generateName)) && !forced) return;
