@@ -1,6 +1,7 @@
 package host
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -35,6 +36,32 @@ func TestScriptsSayWhatIsWrong(t *testing.T) {
 				t.Errorf("step = %+v, error %+v", step, step.Error)
 			}
 		})
+	}
+}
+
+// TestScriptsChoosePausesOfEvents: without an error, they would be ignored.
+func TestScriptsChoosePausesOfEvents(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `function fn({ body }) {
+		kopf.event(body, { type: "Any", reason: "r", backoffs: 3 });
+		kopf.info(body, { reason: "r", backoffs: [1, 2] });
+		kopf.exception(body, { error: new TypeError("t"), backoffs: [] });
+		kopf.warn(undefined, { reason: "r", message: "m" });
+	}`)
+	env := &testEnv{}
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", UID: "u"}, []byte(`{"metadata":{"uid":"u"}}`), env)
+	if err != nil || step.Error != nil {
+		t.Fatal(err, step)
+	}
+	defer task.Release(t.Context())
+	want := []abi.Event{
+		{Type: "Any", Reason: "r", Backoffs: abi.Raw("3")},
+		{Level: 20, Type: "Normal", Reason: "r", Backoffs: abi.Raw("[1,2]")},
+		{Level: 40, Type: "Error", Reason: "TypeError", Message: "t", Backoffs: abi.Raw("[]")},
+		{Level: 30, Type: "Warning", Reason: "r", Message: "m"},
+	}
+	if !reflect.DeepEqual(env.events, want) {
+		t.Errorf("events = %+v", env.events)
 	}
 }
 

@@ -536,11 +536,14 @@ declare namespace kopf {
   /** The object that an event is about: its body. Undefined is the handled object. */
   type About = { apiVersion?: string; kind?: string; metadata?: any; [field: string]: any } | undefined;
 
-  function event(about: About, event: { type: string; reason: string; message?: string }): void;
-  function info(about: About, event: { reason: string; message?: string }): void;
-  function warn(about: About, event: { reason: string; message?: string }): void;
+  /** Seconds between the attempts to post, instead of the setting posting.default_backoffs; none of them is one attempt. */
+  type Backoffs = number | number[];
+
+  function event(about: About, event: { type: string; reason: string; message?: string; backoffs?: Backoffs }): void;
+  function info(about: About, event: { reason: string; message?: string; backoffs?: Backoffs }): void;
+  function warn(about: About, event: { reason: string; message?: string; backoffs?: Backoffs }): void;
   /** Without a reason, the name of the error is the reason. */
-  function exception(about: About, event: { reason?: string; message?: string; error?: unknown }): void;
+  function exception(about: About, event: { reason?: string; message?: string; error?: unknown; backoffs?: Backoffs }): void;
 
   // ---- Stores --------------------------------------------------------------------------------
 

@@ -40,21 +40,21 @@ globalThis.console = Object.freeze({
 });
 globalThis.print = (...values) => host.print(line(values));
 
-function post(about, level, type, reason, message) {
+function post(about, level, type, { reason, message = "", backoffs }) {
   const { id, invocation } = here();
   const own = about === undefined || about?.metadata?.uid === invocation.uid;
   const { apiVersion, kind, metadata } = about ?? {};
-  const problem = host.event(id, JSON.stringify({ level, type, reason, message, object: own ? undefined : { apiVersion, kind, metadata } }));
+  const problem = host.event(id, JSON.stringify({ level, type, reason, message, backoffs, object: own ? undefined : { apiVersion, kind, metadata } }));
   if (problem) throw new Error(`the event is not posted: ${problem}`);
 }
 
-// event posts an event about an object; undefined is the handled one.
-export const event = (about, { type, reason, message = "" }) => post(about, 0, type, reason, message);
-export const info = (about, { reason, message = "" }) => post(about, 20, "Normal", reason, message);
-export const warn = (about, { reason, message = "" }) => post(about, 30, "Warning", reason, message);
+// event posts an event about an object; undefined is the handled one. The pauses between attempts are in seconds.
+export const event = (about, { type, ...rest }) => post(about, 0, type, rest);
+export const info = (about, rest) => post(about, 20, "Normal", rest);
+export const warn = (about, rest) => post(about, 30, "Warning", rest);
 
 // exception posts an error; its name is the reason if there is no other.
-export function exception(about, { reason, message = "", error }) {
+export function exception(about, { reason, message = "", error, backoffs }) {
   const text = error === undefined ? message : `${message} ${error.message ?? error}`.trim();
-  post(about, 40, "Error", reason || nameOf(error), text);
+  post(about, 40, "Error", { reason: reason || nameOf(error), message: text, backoffs });
 }
