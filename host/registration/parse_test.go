@@ -54,6 +54,7 @@ func TestParseAccepts(t *testing.T) {
 		{"by kind", on(`{"group":"apps","version":"v1","kind":"Deployment"}`)},
 		{"arguments and a version", on(`{"args":["pods"],"version":"v1"}`)},
 		{"function selector", on(`{"function":true}`)},
+		{"function and a group", on(`{"function":true,"group":"apps","version":"v1"}`)},
 		{"one function for several causes", of(pods("create", `"fn":"a"`), pods("update", `"fn":"a"`), pods("resume", `"fn":"a"`))},
 		{"twins in different causes", of(pods("create", `"fn":"a"`), pods("update", `"fn":"b"`))},
 		{"twins with different fields", of(pods("field", `"fn":"a","field":["a"]`), pods("field", `"fn":"b","field":["b"]`))},

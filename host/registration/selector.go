@@ -40,8 +40,8 @@ func checkParts(s *abi.Selector) error {
 		names++
 	}
 	switch {
-	case s.Function && (names > 0 || s.Group != "" || s.Version != ""):
-		return errors.New("a function cannot be combined with other criteria")
+	case s.Function && names > 0:
+		return errors.New("a function cannot be combined with a name")
 	case s.Function:
 		return nil
 	case len(s.Args) > maxArgs:
