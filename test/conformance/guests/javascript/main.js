@@ -85,7 +85,7 @@ const check = (ofField) => ({ $fn: name, arg, log }) => (given) => {
 const when = ({ $fn: name, arg, log, tag }) => (kwargs) => {
   if (log !== undefined) emit({ callback: name, when: tag });
   switch (name) {
-    case "spec_eq": return equal(kwargs.spec[arg[0]], arg[1]);
+    case "spec_eq": return equal(kwargs.spec[arg[0]] ?? null, arg[1]);
     case "has_spec": return arg in kwargs.spec;
     case "name_eq": return kwargs.name === arg;
     case "reason_is": return kwargs.reason === arg;
@@ -200,7 +200,7 @@ class Run {
     const checks = {
       retry_lt: (n) => k.retry < n, calls_lt: (n) => this.calls < n, name_is: (name) => k.name === name,
       reason_is: (reason) => k.reason === reason, type_is: (type) => k.type === type, activity_is: (activity) => k.activity === activity,
-      operation_is: (operation) => k.operation === operation, spec_is: ([key, value]) => equal(k.spec[key], value), spec_has: (key) => key in k.spec,
+      operation_is: (operation) => k.operation === operation, spec_is: ([key, value]) => equal(k.spec[key] ?? null, value), spec_has: (key) => key in k.spec,
     };
     return Object.entries(condition).every(([name, want]) => checks[name](want));
   }
@@ -226,7 +226,7 @@ class Run {
     const { k } = this;
     switch (name) {
       case "mark": return this.mark(arg);
-      case "log": return k.logger[arg.level](arg.msg);
+      case "log": return k.logger[arg.level ?? "info"](arg.msg);
       case "memo": return k.memo.update("memo", (memo) => ({ ...memo, ...arg }));
       case "memo_count": return k.memo.update("memo", (memo) => ({ ...memo, [arg]: (memo?.[arg] ?? 0) + 1 }));
       case "admission_warning": return k.warnings.push(arg);
@@ -307,12 +307,12 @@ class Run {
     const now = list.map((given) => [given, (k) => new Run("sub", given, k).handle()]);
     switch (via) {
       case "execute-list": {
-        const named = now.map(([{ name }, fn]) => Object.defineProperty(fn, "name", { value: name }));
+        const named = now.map(([{ name }, fn]) => Object.defineProperty(fn, "name", { value: name ?? "fn" }));
         return kopf.execute(named);
       }
       case "execute-dict": return kopf.execute(Object.fromEntries(now.map(([{ id, name }, fn]) => [id ?? name, fn])));
     }
-    for (const [given, fn] of now) kopf.subhandler({ id: given.name, ...options(given) }, fn);
+    for (const [given, fn] of now) kopf.subhandler({ id: given.name ?? "fn", ...options(given) }, fn);
     if (via === "execute-registered") {
       await kopf.execute();
       this.mark("after execute");
@@ -329,7 +329,7 @@ const edit = (body, { do: how, path, value }) => {
     case "set": target[last] = value; break;
     case "append": (target[last] ??= []).push(value); break;
     case "remove": delete target[last]; break;
-    case "remove_value": target[last] = target[last].filter((item) => !equal(item, value)); break;
+    case "remove_value": target[last] = (target[last] ?? []).filter((item) => !equal(item, value)); break;
   }
 };
 
@@ -380,6 +380,6 @@ for (const handler of spec?.handlers ?? []) {
     if (!functions.has(shape)) functions.set(shape, (k) => new Run(kind, handler, k).handle());
     const [args, parts] = selector(decorator.resource);
     const declare = kopf.on[kind] ?? kopf[kind];
-    declare(...args, { id: handler.name, ...options(decorator), ...parts }, functions.get(shape));
+    declare(...args, { id: handler.name ?? "fn", ...options(decorator), ...parts }, functions.get(shape));
   }
 }
