@@ -27,11 +27,13 @@ class Registration(unittest.TestCase):
             "def fn(**_): pass\n"
             "for args in (('kex',), ('kopf.dev', 'v1', 'kex'), ('kopf.dev', kopf.EVERYTHING)): kopf.on.event(*args)(fn)\n"
             "kopf.on.event(group='kopf.dev', plural='kex')(fn)\nkopf.on.event(lambda r: r.group == 'x')(fn)\n"
-            "kopf.on.event('kex', version='v1')(fn)\nkopf.on.event(lambda r: True, group='kopf.dev')(fn)")
+            "kopf.on.event('kex', version='v1')(fn)\nkopf.on.event(lambda r: True, group='kopf.dev')(fn)\n"
+            "kopf.on.event(group='', version='v1', kind='Service')(fn)\nkopf.on.event(group='', plural='pods')(fn)")
         self.assertEqual([h["resource"] for h in handlers], [
             {"args": ["kex"]}, {"args": ["kopf.dev", "v1", "kex"]}, {"args": ["kopf.dev", {"$": "EVERYTHING"}]},
             {"group": "kopf.dev", "plural": "kex"}, {"function": True},
-            {"version": "v1", "args": ["kex"]}, {"function": True, "group": "kopf.dev"}])
+            {"version": "v1", "args": ["kex"]}, {"function": True, "group": "kopf.dev"},
+            {"args": ["", "v1", "Service"]}, {"args": ["", "pods"]}])
 
     def test_options_and_filters(self):
         [handler] = self.declared(
