@@ -55,6 +55,6 @@ export const warn = (about, rest) => post(about, 30, "Warning", rest);
 
 // exception posts an error; its name is the reason if there is no other.
 export function exception(about, { reason, message = "", error, backoffs }) {
-  const text = error === undefined ? message : `${message} ${error.message ?? error}`.trim();
+  const text = error === undefined ? message : `${message ? message + " " : ""}${error.message ?? error}`;
   post(about, 40, "Error", { reason: reason || nameOf(error), message: text, backoffs });
 }

@@ -67,11 +67,13 @@ func (e Events) Exception(err error, reason, message string) error {
 	if reason == "" {
 		reason = typeName(err)
 	}
-	text := ""
-	if err != nil {
-		text = err.Error()
+	switch {
+	case err != nil && message != "":
+		message += " " + err.Error()
+	case err != nil:
+		message = err.Error()
 	}
-	return e.post(LevelError, EventError, reason, strings.TrimSpace(message+" "+text))
+	return e.post(LevelError, EventError, reason, message)
 }
 
 // Post posts an event of any type, whatever the level of posting is.

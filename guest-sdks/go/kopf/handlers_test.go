@@ -276,6 +276,7 @@ func TestEvents(t *testing.T) {
 	err := errors.Join(
 		c.Events.Info("A", "a"), c.Events.Warn("B", "b"), c.Events.Post("Custom", "C", "c"),
 		c.Events.Exception(kopf.Permanent("never"), "", "It failed:"), c.Events.Exception(errors.New("boo"), "D", ""),
+		c.Events.Exception(errors.New(""), "D", "It failed:"), c.Events.Exception(errors.New(" boo\n"), "D", ""),
 		c.Events.About(kopf.Map{"kind": "Pod"}).Info("E", "e"),
 		c.Events.Backoffs(time.Second, 1500*time.Millisecond).Info("F", "f"), c.Events.Backoffs().Info("G", "g"),
 	)
@@ -288,6 +289,8 @@ func TestEvents(t *testing.T) {
 		{Type: "Custom", Reason: "C", Message: "c"},
 		{Type: "Error", Reason: "PermanentError", Message: "It failed: never"},
 		{Type: "Error", Reason: "D", Message: "boo"},
+		{Type: "Error", Reason: "D", Message: "It failed: "},
+		{Type: "Error", Reason: "D", Message: " boo\n"},
 		{Type: "Normal", Reason: "E", Message: "e"},
 		{Type: "Normal", Reason: "F", Message: "f", Backoffs: []time.Duration{time.Second, 1500 * time.Millisecond}},
 		{Type: "Normal", Reason: "G", Message: "g", Backoffs: []time.Duration{}},

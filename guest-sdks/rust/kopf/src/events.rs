@@ -64,7 +64,8 @@ impl Events {
     /// and the error after it. An empty reason stands for the type of the error.
     pub fn exception<E: Error + ?Sized>(&self, err: &E, reason: &str, message: &str) -> Result<(), abi::Errno> {
         let name = if reason.is_empty() { name_of(err) } else { reason.to_owned() };
-        self.send(Level::Error as u32, "Error", &name, format!("{message} {err}").trim())
+        let text = if message.is_empty() { err.to_string() } else { format!("{message} {err}") };
+        self.send(Level::Error as u32, "Error", &name, &text)
     }
 
     /// Posts an event of any type, whatever the level of posting is.
