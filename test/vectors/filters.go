@@ -190,8 +190,8 @@ func declareSelector(c Case, h abi.Handler, parts dicts.Object) error {
 	case abi.KindStartup, abi.KindCleanup, abi.KindLogin, abi.KindProbe:
 		return nil
 	}
-	var spec abi.Selector
-	if err := json.Unmarshal(dicts.Encode(c.In["args"]), &spec.Args); err != nil {
+	spec, err := selectorOf(c)
+	if err != nil {
 		return err
 	}
 	selector, err := selectors.Parse(spec)
