@@ -418,6 +418,7 @@ declare namespace kopf {
     (group: string, version: string, resource: Target, options: O, fn: Handler<K, R>): Handler<K, R>;
     (group: string, resource: Target, options: O, fn: Handler<K, R>): Handler<K, R>;
     (options: O & SelectorOptions, fn: Handler<K, R>): Handler<K, R>;
+    (resource: Target | Selects, options: O & Pick<SelectorOptions, "group" | "version">, fn: Handler<K, R>): Handler<K, R>;
     (resource: Target | Selects, options: O, fn: Handler<K, R>): Handler<K, R>; // the last one: errors are about it
   }
 

@@ -7,6 +7,7 @@ kopf.on.create("kopf.dev", "kopfexamples", async ({ spec }) => spec.anything);
 kopf.on.create("kopf.dev", "v1", kopf.EVERYTHING, { id: "all" }, ({ name, new: now }) => `${name} ${now}`);
 kopf.on.create((resource) => resource.group === "kopf.dev", () => undefined);
 kopf.on.create({ kind: "KopfExample", retries: 3 }, () => undefined);
+kopf.on.create("kopfexamples", { version: "v1", retries: 3 }, () => undefined);
 kopf.on.update("x", { labels: { a: kopf.PRESENT, b: (value) => value > 1, c: kopf.not((value) => value === "x") } }, () => undefined);
 kopf.on.update("x", { field: ["metadata", "labels", "a.b/c"], old: kopf.ABSENT, new: { a: [1, null] } }, () => undefined);
 kopf.on.update("x", { when: kopf.all([({ name }) => name, ({ spec }) => spec.size > 1]) }, () => undefined);
