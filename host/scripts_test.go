@@ -11,8 +11,29 @@ import (
 // scripted is an operator in JavaScript, with the function of its only handler.
 func scripted(t *testing.T, handler string) *Module {
 	t.Helper()
+	return loaded(t, "op.js", engineOf(t, "javascript"), scriptOf(handler))
+}
+
+// scriptOf is the configuration of a script with one handler.
+func scriptOf(handler string) Options {
 	script := `kopf.on.create("kopfexamples", ` + handler + `);`
-	return loaded(t, "op.js", engineOf(t, "javascript"), Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.js"}})
+	return Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.js"}}
+}
+
+// TestScriptsKeepTheirFilters: without them, handlers would get objects that the script excludes.
+func TestScriptsKeepTheirFilters(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `{ field: "spec.x", value: null }, function fn() {}`)
+	if got := string(m.Registration().Handlers[0].Value); got != `{"$":"VALUE","value":null}` {
+		t.Errorf("value = %s", got)
+	}
+	m, err := Load(t.Context(), "op.js", engineOf(t, "javascript"), withCache(t, scriptOf(`{ labels: { app: kopf.Present } }, function fn() {}`)))
+	if err == nil {
+		_ = m.Close(t.Context())
+	}
+	if err == nil || !strings.Contains(err.Error(), "option labels: app: null is not supported") {
+		t.Errorf("error = %v", err)
+	}
 }
 
 // TestScriptsSayWhatIsWrong: without an error, they would wait for ever, or try again at once without an end.

@@ -46,7 +46,8 @@ export class Handler {
       this.declaration[name] = {};
       for (const [key, filter] of Object.entries(value)) {
         if (typeof filter === "function") this.functions[name][key] = filter;
-        this.declaration[name][key] = declared(filter);
+        // A misspelt kopf.PRESENT is undefined: JSON would leave the filter out. The host refuses null.
+        this.declaration[name][key] = declared(filter) ?? null;
       }
     } else if (SELECTORS.includes(name)) (this.parts ??= {})[name] = value;
     else throw new TypeError(`${kind}: unknown option ${given}`);
@@ -55,7 +56,8 @@ export class Handler {
   filter(name, value) {
     if (typeof value === "function") this.functions[name] = value;
     else if (name === "when") throw new TypeError("when: must be a function");
-    return declared(value);
+    // Null alone is no filter.
+    return value === null && name !== "initial_delay" ? { $: "VALUE", value } : declared(value);
   }
 
   select(kind, selector) {

@@ -110,7 +110,8 @@ func (d *declaration) filter(option, key string, value any) abi.Raw {
 	if err != nil {
 		d.fail(err)
 	}
-	if JSON(text).Has("$") {
+	// Null alone is no filter. For labels it stays alone: the host refuses it.
+	if key == "" && string(text) == "null" || JSON(text).Has("$") {
 		text = append(append([]byte(`{"$":"VALUE","value":`), text...), '}')
 	}
 	return text

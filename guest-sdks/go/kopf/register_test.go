@@ -90,8 +90,9 @@ func TestOptions(t *testing.T) {
 		{
 			"field with dots",
 			[]option{Field("metadata", "labels", "a.b/c"), OldValue(nil), NewValue(Map{"$": 1})},
-			`{"field": ["metadata", "labels", "a.b/c"], "old": null, "new": {"$": "VALUE", "value": {"$": 1}}}`,
+			`{"field": ["metadata", "labels", "a.b/c"], "old": {"$": "VALUE", "value": null}, "new": {"$": "VALUE", "value": {"$": 1}}}`,
 		},
+		{"null as a label", []option{Label("a", nil)}, `{"labels": {"a": null}}`}, // refused by the host
 		{"when", []option{When(yes)}, `{"when": {"$": "FUNCTION"}}`},
 	}
 	for _, tt := range tests {

@@ -231,6 +231,14 @@ mod tests {
     }
 
     #[test]
+    fn null_is_a_filter() {
+        let mut operator = Operator::new();
+        operator.add(Handler::update("x", async |_: Change| ()).id("x").field("spec.size").old(Value::Null));
+        let answer = json(Module::new(operator, Rc::new(abi::Noone)).register(br#"{"abi":1}"#));
+        assert_eq!(answer["handlers"][0]["old"], json!({"$": "VALUE", "value": null}));
+    }
+
+    #[test]
     fn handlers_without_ids_refuse_the_operator() {
         let mut operator = Operator::new();
         operator.add(Handler::startup(async |_: crate::Activity| ()));

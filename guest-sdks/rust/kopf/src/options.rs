@@ -3,7 +3,7 @@
 use crate::filters::{Cause, Filter, function};
 use crate::handler::Handler;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// What an error means that is neither temporary nor permanent. By default, events and
@@ -244,7 +244,11 @@ impl Handler {
 
     /// Declares a filter. Functions stay here.
     fn filter(&mut self, option: &'static str, key: &str, filter: Filter) {
-        let declared = filter.wire();
+        let declared = match filter.wire() {
+            // Null alone is no filter. For labels it stays alone: the host refuses it.
+            Value::Null if key.is_empty() => json!({"$": "VALUE", "value": null}),
+            declared => declared,
+        };
         if key.is_empty() {
             self.set(option, declared);
         } else if let Value::Object(filters) = self.declaration.entry(option).or_insert_with(|| Map::new().into()) {
