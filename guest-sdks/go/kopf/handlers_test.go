@@ -3,12 +3,15 @@ package kopf_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
@@ -148,6 +151,20 @@ func TestPatch(t *testing.T) {
 				t.Errorf("got  %s (%v)\nwant %s", out.Patch.Raw(), out.Error, tt.want)
 			}
 		})
+	}
+}
+
+// TestMergeOfWhatIsNoMap: it was left out, and the handler succeeded.
+func TestMergeOfWhatIsNoMap(t *testing.T) {
+	for name, values := range map[string]any{"a list": []int{1}, "no form in JSON": struct{ Ratio float64 }{math.NaN()}} {
+		host := kopftest.New(t)
+		out := host.Run(host.Change(kopftest.Fixture{Body: body}), func(c *kopf.Change) (any, error) {
+			c.Patch.Status.Merge(values)
+			return nil, nil
+		})
+		if out.Error == nil || out.Error.Kind != abi.ErrorPermanent || !strings.HasPrefix(out.Error.Message, "the patch: ") {
+			t.Errorf("%s: error %+v", name, out.Error)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package kopf
 
 import (
+	"errors"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
@@ -25,7 +27,10 @@ type Patch struct {
 
 	root  patchNode
 	edits guest.Transforms
+	err   error // the first one
 }
+
+var errMerge = errors.New("only maps can be merged")
 
 // PatchView is the part of a patch for a part of the object.
 type PatchView struct {
@@ -77,11 +82,21 @@ func (v PatchView) Set(key string, value any) { *v.open().at(key) = value }
 // Delete deletes a key from the object.
 func (v PatchView) Delete(key string) { v.Set(key, nil) }
 
-// Merge merges values into the patch: a map, or a struct with json tags.
+// Merge merges values into the patch: a map, or a struct with json tags. Others make the
+// handler fail.
 func (v PatchView) Merge(values any) {
-	if m := asMap(values); len(m) > 0 {
+	m := asMap(values)
+	if len(m) > 0 {
 		v.open().merge(m)
 	}
+	if m != nil || v.patch.err != nil {
+		return
+	}
+	text, err := jsonlite.Encode(values)
+	if err == nil && jsonlite.KindOf(text) != jsonlite.Null {
+		err = errMerge
+	}
+	v.patch.err = err
 }
 
 // Map is what was set so far, for reading; nil if nothing was.
@@ -148,10 +163,13 @@ func (p *Patch) outcome(done *guest.Done) error {
 
 // encode returns the merge patch; nil if it is empty.
 func (p *Patch) encode() (abi.Raw, error) {
-	if p == nil || len(p.root.members) == 0 {
+	if p == nil || p.err == nil && len(p.root.members) == 0 {
 		return nil, nil
 	}
 	text, err := p.root.encode(nil)
+	if p.err != nil {
+		err = p.err
+	}
 	if err != nil {
 		return nil, PermanentFrom(err, "the patch")
 	}
