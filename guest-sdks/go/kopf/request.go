@@ -2,6 +2,7 @@ package kopf
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -90,7 +91,7 @@ func fetch(t *guest.Task, r Request) (*Response, error) {
 			call.Method = "POST"
 		}
 	}
-	if contentType != "" && len(r.Header["Content-Type"]) == 0 {
+	if contentType != "" && !isSaid(r.Header, "Content-Type") {
 		call.Headers = Header{"Content-Type": {contentType}}
 		for name, values := range r.Header {
 			call.Headers[name] = values
@@ -100,6 +101,16 @@ func fetch(t *guest.Task, r Request) (*Response, error) {
 		call.Timeout = secondsOf(r.Timeout)
 	}
 	return request(t, call)
+}
+
+// isSaid tells whether there is a header, whatever the case of its name.
+func isSaid(headers Header, name string) bool {
+	for other, values := range headers {
+		if len(values) > 0 && strings.EqualFold(other, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // request hands a request to the host and waits for the answer.

@@ -201,6 +201,7 @@ func TestFetch(t *testing.T) {
 		{URL: "https://a/", Body: []byte{255}},
 		{URL: "https://a/", Body: kopf.Map{}, Header: kopf.Header{"A": {"b"}}},
 		{URL: "https://a/", Method: "PUT", Body: kopf.Raw(`"s"`)},
+		{URL: "https://a/", Body: kopf.Map{}, Header: kopf.Header{"content-type": {"application/vnd.x+json"}}},
 	} {
 		if rsp, err := c.Fetch(r); err != nil || rsp.Status != 200 || rsp.JSON().Get("a").Int() != 1 || rsp.Header["X"][0] != "y" {
 			t.Errorf("%v: %v, %v", r, rsp, err)
@@ -213,6 +214,7 @@ func TestFetch(t *testing.T) {
 	want := []string{
 		"GET https://a/", `POST https://a/ "x"`, `POST https://a/ "/w=="`, `POST https://a/ {} [application/json]`,
 		`PUT https://a/ "\"s\"" [application/json]`,
+		`POST https://a/ {} []`, // not two types, of which the host takes one
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
