@@ -204,3 +204,32 @@ func TestScriptsExecuteSideBySide(t *testing.T) {
 		}
 	}
 }
+
+// TestScriptsFetch: bodies on their way, as in the other languages; the text of a response is that of the server, with its spaces and all digits.
+func TestScriptsFetch(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]abi.Call{
+		`undefined`: {},
+		`"x"`:       {Body: abi.Raw(`"x"`)},
+		`{ a: 1 }`:  {Body: abi.Raw(`{"a":1}`), Headers: map[string][]string{"Content-Type": {"application/json"}}},
+		`new Uint8Array([9, 255, 0, 1]).subarray(1)`: {Body: abi.Raw(`"/wAB"`), Encoding: abi.EncodingBase64},
+		`new Uint8Array([255]).buffer`:               {Body: abi.Raw(`"/w=="`), Encoding: abi.EncodingBase64},
+	} {
+		m := scripted(t, `async function fn() { const answer = await kopf.fetch("https://a.example", { method: "PUT", body: `+body+` }); return [await answer.text(), await answer.json()]; }`)
+		task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Target, want.Method, want.Path, want.Verbatim = abi.TargetHTTP, "PUT", "https://a.example", true
+		if got := step.Call; got == nil || len(got.Headers) != len(want.Headers) || !reflect.DeepEqual(got.Headers["Content-Type"], want.Headers["Content-Type"]) {
+			t.Errorf("%s: call = %+v", body, got)
+		} else if got.Headers, want.Headers = nil, nil; !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: call = %+v, want %+v", body, got, want)
+		}
+		step, err = task.Resume(t.Context(), abi.Answer{Response: &abi.Response{Status: 200, Body: abi.Raw(`"{ \"id\": 12345678901234567890 }"`)}})
+		if err != nil || string(step.Result) != `["{ \"id\": 12345678901234567890 }",{"id":12345678901234567000}]` {
+			t.Errorf("%s: step = %+v, %v", body, step, err)
+		}
+		task.Release(t.Context())
+	}
+}

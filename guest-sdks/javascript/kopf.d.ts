@@ -519,7 +519,7 @@ declare namespace kopf {
   /** A request without a response. */
   class RequestError extends Error {
     private constructor();
-    /** One of the codes of the ABI: `not_granted`, `timeout`, and others. */
+    /** One of the codes of the ABI: `NotGranted`, `Timeout`, and others. */
     code: string;
     kind: string;
   }
@@ -578,6 +578,7 @@ declare namespace kopf {
   interface FetchOptions {
     method?: string;
     headers?: Record<string, string | string[]>;
+    /** Texts and bytes are sent unchanged, all else as JSON. */
     body?: unknown;
     /** Seconds. */
     timeout?: number;
@@ -590,6 +591,7 @@ declare namespace kopf {
     headers: { get(name: string): string | null };
     /** `base64` for a body that is no text. */
     encoding?: string;
+    /** The body as the server has sent it. */
     text(): Promise<string>;
     json(): Promise<any>;
   }

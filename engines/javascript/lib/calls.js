@@ -38,19 +38,42 @@ export const kubernetes = Object.freeze({
   },
 });
 
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// base64 is the text for bytes.
+function base64(bytes) {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 3) {
+    const group = (bytes[i] << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    for (let j = 0; j < 4; j++) text += i + j > bytes.length ? "=" : DIGITS[(group >> (18 - 6 * j)) & 63];
+  }
+  return text;
+}
+
+// sent is a body as a message has it, and its type if it has one by itself.
+function sent(body) {
+  if (body === undefined || body === null) return [{}];
+  if (typeof body === "string") return [{ body }];
+  if (body instanceof ArrayBuffer) return sent(new Uint8Array(body));
+  if (ArrayBuffer.isView(body)) return [{ body: base64(new Uint8Array(body.buffer, body.byteOffset, body.byteLength)), encoding: "base64" }];
+  return [{ body }, "application/json"];
+}
+
 // fetch makes a request to any other server: a part of what browsers have.
 export async function fetch(url, { method = "GET", headers = {}, body, timeout } = {}) {
-  const listed = Object.entries(headers).map(([name, value]) => [name, [].concat(value)]);
-  const response = await call({ target: "http", method, path: String(url), headers: Object.fromEntries(listed), body, timeout });
+  const listed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [].concat(value)]));
+  const [content, type] = sent(body);
+  if (type && !Object.keys(listed).some((name) => name.toLowerCase() === "content-type")) listed["Content-Type"] = [type];
+  const response = await call({ target: "http", method, path: String(url), headers: listed, ...content, timeout, verbatim: true });
   const values = new Map(Object.entries(response.headers ?? {}).map(([name, list]) => [name.toLowerCase(), list]));
-  const content = response.body;
+  const text = response.body ?? "";
   return {
     status: response.status,
     ok: response.status >= 200 && response.status < 300,
     headers: { get: (name) => values.get(name.toLowerCase())?.join(", ") ?? null },
     encoding: response.encoding, // base64 for a body that is not text
-    text: async () => (typeof content === "string" ? content : content === undefined ? "" : JSON.stringify(content)),
-    json: async () => (typeof content === "string" ? JSON.parse(content) : content),
+    text: async () => text,
+    json: async () => (text === "" ? undefined : JSON.parse(text)),
   };
 }
 globalThis.fetch = fetch;
