@@ -233,3 +233,18 @@ func TestScriptsFetch(t *testing.T) {
 		task.Release(t.Context())
 	}
 }
+
+// TestScriptsPostEventsAboutOthers: a handler without an object took an object without a uid for its own, and posted about nothing.
+func TestScriptsPostEventsAboutOthers(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `function fn() { kopf.info({ apiVersion: "v1", kind: "Pod", metadata: { name: "a" } }, { reason: "Seen" }); }`)
+	env := &testEnv{}
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCleanup, ID: "fn", Activity: "cleanup"}, nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	if len(env.events) != 1 || string(env.events[0].Object) != `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}` {
+		t.Errorf("events = %+v, step %+v", env.events, step)
+	}
+}

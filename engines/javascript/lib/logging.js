@@ -42,8 +42,8 @@ globalThis.print = (...values) => host.print(line(values));
 
 function post(about, level, type, { reason, message = "", backoffs }) {
   const { id, invocation } = here();
-  const own = about === undefined || about?.metadata?.uid === invocation.uid;
   const { apiVersion, kind, metadata } = about ?? {};
+  const own = about === undefined || metadata?.uid !== undefined && metadata.uid === invocation.uid;
   const problem = host.event(id, JSON.stringify({ level, type, reason, message, backoffs, object: own ? undefined : { apiVersion, kind, metadata } }));
   if (problem) throw new Error(`the event is not posted: ${problem}`);
 }
