@@ -266,11 +266,13 @@ func (t *Conversation) cancelNow(ctx context.Context) error {
 	if err := t.Task.Cancel(last); err != nil {
 		return &guestError{err}
 	}
+	answer := abi.Answer{Cancelled: true}
 	for range cancelledSteps {
-		step, err := t.Task.Resume(last, abi.Answer{Cancelled: true})
+		step, err := t.Task.Resume(last, answer)
 		if err != nil || step.Step == abi.StepDone {
 			break
 		}
+		answer.Pending = step.Step == abi.StepExecute // they do not run: the handler must not go on as if they were done
 	}
 	return ctx.Err()
 }

@@ -339,6 +339,38 @@ func (deaf) Resume(ctx context.Context, _ abi.Answer) (*abi.Step, error) {
 
 func (deaf) Release(context.Context) {}
 
+// careless is a guest that executes sub-handlers after it was cancelled.
+type careless struct {
+	deaf
+	answers []abi.Answer
+}
+
+func (c *careless) Resume(_ context.Context, answer abi.Answer) (*abi.Step, error) {
+	if c.answers = append(c.answers, answer); len(c.answers) == 1 {
+		return &abi.Step{Step: abi.StepExecute}, nil
+	}
+	return &abi.Step{Step: abi.StepDone}, nil
+}
+
+// TestCancelledTasksExecuteNothing: a handler that overlooks that it is cancelled took its sub-handlers for finished, and went on: it
+// posted an event that all is migrated, for example.
+func TestCancelledTasksExecuteNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s := newStage(t, &reactortest.Scripted{}, `{}`)
+		guest := &careless{}
+		talk := &Conversation{Execution: s.x, Handler: s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), Cause: s.cause, Task: guest}
+		if err := talk.run(ctx, &abi.Step{Step: abi.StepWait}); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		talk.Close(ctx)
+		if len(guest.answers) != 2 || guest.answers[0].Pending || !guest.answers[1].Pending || !guest.answers[1].Cancelled {
+			t.Errorf("answers = %+v", guest.answers)
+		}
+	})
+}
+
 // TestCancelledTasksEnd: a guest that makes one request after the other in its last step never exceeds its limit of computing, and
 // kept the operator from its end.
 func TestCancelledTasksEnd(t *testing.T) {
