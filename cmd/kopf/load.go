@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,8 @@ and prints their references. With --pull missing or never, they run without a re
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			for _, e := range entries {
-				fmt.Fprintf(stdout, "%s%s@%s\n", oci.Scheme, e.Name, e.Digest)
+				name := strings.TrimSuffix(e.Name, "@"+e.Digest) // it has the digest if it was saved by that
+				fmt.Fprintf(stdout, "%s%s@%s\n", oci.Scheme, name, e.Digest)
 			}
 			return nil
 		},

@@ -31,6 +31,7 @@ func TestAirGap(t *testing.T) {
 				pushed := home.must("push", home.module(), ref, "--attach", home.file("sbom.json", `{"spdxVersion":"SPDX-2.3"}`))
 				home.must("sign", ref, "--key", "mine.key", how)
 				home.must("save", ref, "-o", "operators.tar")
+				home.must("save", pushed, "-o", "pinned.tar")
 
 				away.file("operators.tar", home.read("operators.tar"))
 				away.file("mine.pub", home.read("mine.pub"))
@@ -51,6 +52,11 @@ func TestAirGap(t *testing.T) {
 				}
 				away.must("rm", ref)
 				away.refused(1, []string{ref, "not in the store"}, "run", ref, "--pull", "never", "-n", "default")
+				away.file("pinned.tar", home.read("pinned.tar"))
+				if loaded := away.must("load", "pinned.tar"); loaded != pushed {
+					t.Errorf("loaded %q, want %q", loaded, pushed)
+				}
+				away.refused(1, []string{cluster}, "run", pushed, "--pull", "never", "-n", "default", "-k", "mine.pub")
 			})
 		}
 	}
