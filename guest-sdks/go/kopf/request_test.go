@@ -180,6 +180,12 @@ func TestClusterOfTests(t *testing.T) {
 	if host.Object(pods+"/b").Exists() || !host.Object(pods+"/f").Exists() {
 		t.Error("what was deleted is there, or what was applied is not")
 	}
+	a.Version, a.Plural, a.Namespace = "example.com/v1", "things", "" // without namespaces
+	err := second(a.Create(kopf.Map{"metadata": kopf.Map{"name": "g"}}))
+	a.Subresource = "status"
+	if err = errors.Join(err, second(a.Patch("g", kopf.Map{"status": kopf.Map{"ready": true}}))); err != nil || !host.Object("/apis/example.com/v1/things/g").Get("status", "ready").Bool() {
+		t.Errorf("the subresource of an object without a namespace: %v", err)
+	}
 }
 
 // TestFetch: bodies and headers on their way, and requests without an answer.

@@ -106,7 +106,7 @@ func (m *memory) store(path string, object kopf.Map) *Answer {
 
 func (m *memory) serve(r Request) *Answer {
 	path, query, _ := strings.Cut(r.Path, "?")
-	if depth(path) == 5 { // a subresource of an object: here, the object itself
+	if d := depth(path); d == 5 || d == 3 && !strings.Contains(path, "/namespaces/") { // a subresource of an object: here, the object itself
 		path = path[:strings.LastIndexByte(path, '/')]
 	}
 	switch r.Method {

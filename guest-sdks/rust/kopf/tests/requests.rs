@@ -41,8 +41,12 @@ fn objects_come_and_go() {
         maps.delete("a").await?;
         let gone = maps.get("a").await.unwrap_err();
         assert_eq!((gone.status().unwrap().code, gone.to_string().contains("not found")), (404, true));
+        let things = c.api("example.com/v1", "things").everywhere(); // without namespaces
+        things.create(&json!({"metadata": {"name": "g"}})).await?;
+        things.subresource("status").patch("g", &json!({"status": {"ready": true}})).await?;
         Ok(())
     });
+    assert_eq!(fixture.object_at("/apis/example.com/v1/things/g")["status"]["ready"], true);
     assert_eq!(outcome.error, None);
     assert_eq!(fixture.object_at(&format!("{MAPS}/a")), Value::Null);
     assert_eq!(fixture.object_at(&format!("{MAPS}/b"))["metadata"]["labels"]["app"], "db");

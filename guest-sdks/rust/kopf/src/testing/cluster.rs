@@ -28,7 +28,8 @@ impl Cluster {
     pub fn serve(&mut self, r: &Requested) -> Reply {
         let (path, query) = r.path.split_once('?').unwrap_or((&r.path, ""));
         let path = match depth(path) {
-            5 => path.rsplit_once('/').map_or(path, |(object, _)| object), // here, a subresource is the object
+            3 if path.contains("/namespaces/") => path,
+            3 | 5 => path.rsplit_once('/').map_or(path, |(object, _)| object), // here, a subresource is the object
             _ => path,
         };
         let is_collection = depth(path) % 2 == 1;
