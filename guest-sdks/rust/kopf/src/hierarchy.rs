@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// Children are JSON values, any types that [`serde`] can read and write, and lists of
-/// them, nested at will. They are changed in place.
+/// them, nested at will. They are changed in place. A type without a field for what its
+/// objects get, such as `metadata.ownerReferences`, is an error.
 ///
 /// See <https://docs.kopf.dev/en/latest/hierarchies/>
 #[derive(Clone)]
@@ -259,8 +260,25 @@ impl Owner {
 fn each<T: Children>(children: &mut T, mut edit: impl FnMut(&mut Object) -> Result<(), Error>) -> Result<(), Error> {
     let mut value = serde_json::to_value(&*children)?;
     walk(&mut value, &mut edit)?;
-    *children = serde_json::from_value(value)?;
+    let edited: T = serde_json::from_value(value.clone())?;
+    if let Some(place) = lost(&value, &serde_json::to_value(&edited)?) {
+        return Err(Error::permanent(format_args!("{place}: the type of the child has no such field")));
+    }
+    *children = edited;
     Ok(())
+}
+
+/// What a type has no place for, such as the reference to the owner: a child without it would never be deleted.
+fn lost(wanted: &Value, kept: &Value) -> Option<String> {
+    let place = match wanted {
+        Value::Object(parts) => parts.iter().find_map(|(key, part)| {
+            let below = lost(part, &kept[key.as_str()])?;
+            Some(if below.is_empty() { key.clone() } else { format!("{key}.{below}") })
+        }),
+        Value::Array(items) => items.iter().enumerate().find_map(|(i, item)| lost(item, &kept[i])),
+        wanted => (is_set(wanted) && wanted != kept).then(String::new),
+    }?;
+    Some(if kept.is_null() { String::new() } else { place })
 }
 
 /// Walks over lists of any depth.

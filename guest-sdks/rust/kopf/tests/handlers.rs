@@ -288,3 +288,32 @@ fn logins_are_those_of_the_host() {
         });
     assert_eq!(outcome.result, json!({"login": "kubeconfig", "priority": 0}));
 }
+
+#[test]
+fn children_have_places_for_their_owners() {
+    #[derive(Deserialize, serde::Serialize)]
+    struct Meta {
+        name: String,
+        #[serde(default, rename = "ownerReferences", skip_serializing_if = "Vec::is_empty")]
+        owners: Vec<Value>,
+    }
+    #[derive(Deserialize, serde::Serialize)]
+    struct Child {
+        metadata: Meta,
+    }
+    #[derive(Deserialize, serde::Serialize)]
+    struct Bare {
+        kind: String,
+    }
+    let owner = |labels: Value| {
+        let metadata = json!({"name": "a", "uid": "u", "labels": labels});
+        Owner::of(json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata})).unwrap()
+    };
+    let mut child = Child { metadata: Meta { name: "b".into(), owners: Vec::new() } };
+    owner(json!({})).adopt(&mut child).unwrap();
+    assert_eq!((child.metadata.owners[0]["uid"].as_str(), child.metadata.name.as_str()), (Some("u"), "b"));
+    let err = owner(json!({"app": "x"})).adopt(&mut child).unwrap_err();
+    assert_eq!(err.to_string(), "metadata.labels: the type of the child has no such field");
+    let err = owner(json!({})).append_owner_reference(&mut Bare { kind: "Pod".into() }).unwrap_err();
+    assert_eq!(err.to_string(), "metadata: the type of the child has no such field");
+}
