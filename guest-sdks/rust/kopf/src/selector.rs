@@ -50,7 +50,7 @@ impl Selector {
         Selector { parts: parts.iter().map(|part| (*part).to_owned()).collect(), ..Selector::default() }
     }
 
-    /// By the API group. That of core resources is empty, and stands for any group here: name them by `("", "v1", "pods")`.
+    /// By the API group. An empty one is no criterion: `("", "v1", "pods")` names a core resource.
     pub fn group(mut self, group: &str) -> Selector {
         self.wire.insert("group".to_owned(), group.into());
         self
