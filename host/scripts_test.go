@@ -2,6 +2,7 @@ package host
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,10 @@ func TestScriptsSayWhatIsWrong(t *testing.T) {
 		"a wait for no number":           {`async function fn({ stopped }) { await stopped.wait(NaN); }`, "stopped.wait: a number of seconds is expected, not NaN"},
 		"a delay that is no number":      {`function fn() { throw new kopf.TemporaryError("busy", NaN); }`, "TemporaryError: busy (its delay is a number of seconds, or null, not NaN)"},
 		"children of an unnamed owner":   {`function fn() { kopf.adopt({}); }`, "the owner has no name: set one"},
+		"one function to execute":        {`async function fn() { await kopf.execute(() => {}); }`, "kopf.execute: a list of functions, or an object with functions by their ids, is expected"},
+		"a promise in a patch":           {`function fn({ patch }) { patch.status.x = Promise.resolve(1); }`, "TypeError: a promise has no form in JSON: await it first"},
+		"a promise in a memo":            {`function fn({ memo }) { memo.update("x", async () => 1); }`, "a promise has no form in JSON: await it first"},
+		"nothing in a memo":              {`function fn({ memo }) { memo.update("x", (old = []) => { old.push(1); }); }`, "memo: the value of x is undefined, which has no form in JSON"},
 		"a change in a list of settings": {`function fn({ settings }) { settings.networking.error_backoffs.push(5); }`, "object is not extensible"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,5 +251,20 @@ func TestScriptsPostEventsAboutOthers(t *testing.T) {
 	defer task.Release(t.Context())
 	if len(env.events) != 1 || string(env.events[0].Object) != `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}` {
 		t.Errorf("events = %+v, step %+v", env.events, step)
+	}
+}
+
+// TestScriptsLogAnything: what has no form in JSON is no reason to fail.
+func TestScriptsLogAnything(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `function fn({ logger }) { const circle = {}; circle.next = circle; logger.info("seen", circle, { n: 1n }, Promise.resolve(1), 2n); return 1; }`)
+	env := &testEnv{}
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	if want := []string{"20 seen [object Object] [object Object] [object Promise] 2"}; !slices.Equal(env.logs, want) || string(step.Result) != "1" {
+		t.Errorf("logs = %q, step = %+v, error %+v", env.logs, step, step.Error)
 	}
 }

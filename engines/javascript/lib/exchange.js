@@ -11,6 +11,9 @@ import { Task, byNumber, callee, release as forget, within } from "kopf/tasks";
 globalThis.kopf = kopf;
 Math.random = host.random; // clones would share the numbers of QuickJS
 
+// JSON has {} for a promise that a script does not await: in results, patches, memos and bodies.
+Object.defineProperty(Promise.prototype, "toJSON", { value() { throw new TypeError("a promise has no form in JSON: await it first"); } });
+
 // script is the script of a request for the registration, and its name.
 export function script(request) {
   const { config = {} } = JSON.parse(request);

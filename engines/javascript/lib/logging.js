@@ -7,7 +7,12 @@ import { here, number } from "kopf/tasks";
 function shown(value) {
   if (typeof value === "string") return value;
   if (value instanceof Error) return `${nameOf(value)}: ${value.message}\n${stackOf(value)}`.trimEnd();
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  try {
+    return JSON.stringify(value);
+  } catch { // a circle, a BigInt, a promise: no reason for a handler to fail
+    return Object.prototype.toString.call(value);
+  }
 }
 
 // A text that a script has cut may end with half of a character, which no text of the host can have.

@@ -3,6 +3,13 @@
 import { host } from "kopf/host";
 import { number } from "kopf/tasks";
 
+// text is a value of a memo as JSON.
+function text(key, value) {
+  const encoded = JSON.stringify(value);
+  if (encoded === undefined) throw new TypeError(`memo: the value of ${key} is ${typeof value}, which has no form in JSON`);
+  return encoded;
+}
+
 // Memo keeps values of JSON by keys: of an object, or of the operator.
 export class Memo {
   #scope; #task;
@@ -22,7 +29,7 @@ export class Memo {
   }
 
   get(key) { return this.#read(key).value; }
-  set(key, value) { host.memoSet(this.#id(), this.#scope, key, JSON.stringify(value), -1); }
+  set(key, value) { host.memoSet(this.#id(), this.#scope, key, text(key, value), -1); }
   delete(key) { host.memoSet(this.#id(), this.#scope, key, "", -1); }
 
   // update changes a value by a function of the old one, which is called again if
@@ -31,7 +38,7 @@ export class Memo {
     for (;;) {
       const { version, value } = this.#read(key);
       const next = fn(value);
-      if (host.memoSet(this.#id(), this.#scope, key, JSON.stringify(next), version)) return next;
+      if (host.memoSet(this.#id(), this.#scope, key, text(key, next), version)) return next;
     }
   }
 }

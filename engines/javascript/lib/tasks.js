@@ -161,7 +161,9 @@ export async function execute(fns) {
   let children;
   if (fns === undefined) children = task.declared.splice(0);
   else if (Array.isArray(fns)) children = fns.map((fn) => (fn instanceof Handler ? fn : child([fn])));
-  else children = Object.entries(fns).map(([id, fn]) => child([{ id }, fn]));
+  else if (fns === null || typeof fns !== "object" || Symbol.iterator in fns) {
+    throw new TypeError("kopf.execute: a list of functions, or an object with functions by their ids, is expected"); // others look empty
+  } else children = Object.entries(fns).map(([id, fn]) => child([{ id }, fn]));
   if (children.length === 0) return;
   const { patch } = Kwargs.outcome(task.kwargs); // those of sub-handlers follow it
   const answer = await task.wish({ step: "execute", patch }, children);
