@@ -392,3 +392,13 @@ func TestTypedDaemonSeesChanges(t *testing.T) {
 		t.Errorf("%d replicas after a wait, error %v; want 2", unfit.Spec.Replicas, err)
 	}
 }
+
+// TestNilPointersAreLogged: a line of the log is no reason to fail.
+func TestNilPointersAreLogged(t *testing.T) {
+	host := kopftest.New(t)
+	var none *kopf.APIError
+	host.Change(kopftest.Fixture{Body: body}).Log.Info("done", "error", none)
+	if len(host.Logs) != 1 || host.Logs[0].Text != "done error=null" {
+		t.Errorf("logs = %v", host.Logs)
+	}
+}

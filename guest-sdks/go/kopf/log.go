@@ -1,6 +1,8 @@
 package kopf
 
 import (
+	"reflect"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
@@ -55,6 +57,9 @@ func (l Logger) Log(level int, message string, pairs ...any) {
 
 // appendLogged writes a value: texts as they are if they are one word.
 func appendLogged(line []byte, value any) []byte {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer && v.IsNil() {
+		return append(line, "null"...) // its methods may panic
+	}
 	var text string
 	switch value := value.(type) {
 	case string:
