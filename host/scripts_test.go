@@ -268,3 +268,17 @@ func TestScriptsLogAnything(t *testing.T) {
 		t.Errorf("logs = %q, step = %+v, error %+v", env.logs, step, step.Error)
 	}
 }
+
+// TestScriptsAdoptApart: a change of one child is none of another one.
+func TestScriptsAdoptApart(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `function fn() { const [a, b] = [{}, {}]; kopf.adopt([a, b]); a.metadata.ownerReferences[0].controller = false; return b.metadata.ownerReferences[0].controller; }`)
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{"metadata":{"name":"obj1","uid":"1"}}`), &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	if string(step.Result) != "true" {
+		t.Errorf("step = %+v, error %+v", step, step.Error)
+	}
+}

@@ -31,7 +31,7 @@ export function appendOwnerReference(objs, options = {}) {
   if (blockOwnerDeletion !== null) reference.blockOwnerDeletion = blockOwnerDeletion;
   each(objs, (obj) => {
     const owners = ((obj.metadata ??= {}).ownerReferences ??= []);
-    if (!owners.some((other) => other.uid === uid)) owners.push(reference);
+    if (!owners.some((other) => other.uid === uid)) owners.push({ ...reference }); // children must not share it
   });
 }
 
