@@ -210,6 +210,34 @@ func TestScriptsExecuteSideBySide(t *testing.T) {
 	}
 }
 
+// TestScriptsShareThePatchWithSubHandlers: what closures change in the patch of their parent, whose last step is over, is in theirs.
+func TestScriptsShareThePatchWithSubHandlers(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `function fn({ patch }) {
+		patch.status.x = { a: 1 };
+		kopf.subhandler({ id: "a" }, (own) => { patch.status.x = { a: 1, b: 2 }; own.patch.spec.y = 3; patch.edit(() => {}); });
+		kopf.subhandler({ id: "b" }, () => {});
+	}`)
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	if got := string(step.Patch); got != `{"status":{"x":{"a":1}}}` {
+		t.Errorf("patch = %s", got)
+	}
+	for i, want := range []string{`{"status":{"x":{"b":2}},"spec":{"y":3}}`, ""} {
+		child, result, err := task.Start(t.Context(), &abi.Invocation{Kind: abi.KindSub, Handler: i, ID: "fn/child", Name: "obj1"}, []byte(`{}`), &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(result.Patch); got != want || result.Transforms != 1-i {
+			t.Errorf("child %d: patch = %s, transforms = %d", i, got, result.Transforms)
+		}
+		child.Release(t.Context())
+	}
+}
+
 // TestScriptsFetch: bodies on their way, as in the other languages; the text of a response is that of the server, with its spaces and all digits.
 func TestScriptsFetch(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,9 @@ export function resume(id, answer) { byNumber(id).resume(JSON.parse(answer)); }
 export function step(id) {
   const task = byNumber(id);
   try {
-    return JSON.stringify(task.step());
+    const step = JSON.stringify(task.step());
+    if (task.outcome?.children) task.sealed();
+    return step;
   } catch (error) { // a circle or a BigInt: another attempt would fail, too
     forget(id);
     const reason = new PermanentError(`the result or the patch cannot be JSON: ${nameOf(error)}: ${error.message}`);

@@ -46,9 +46,22 @@ export class Patch {
 const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const empty = (value) => isMap(value) && Object.keys(value).length === 0;
 
-function merged(into, values) {
+// merged is a patch that means one patch, and then another one.
+export function merged(into, values) {
   if (!isMap(values) || !isMap(into)) return values;
   const out = { ...into };
   for (const [key, value] of Object.entries(values)) out[key] = merged(out[key], value);
   return out;
+}
+
+// difference is the part of a patch that an earlier state of it does not have.
+export function difference(patch, before) {
+  const late = {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (isMap(value) && isMap(before[key])) {
+      const inner = difference(value, before[key]);
+      if (!empty(inner)) late[key] = inner;
+    } else if (!Object.hasOwn(before, key) || JSON.stringify(value) !== JSON.stringify(before[key])) late[key] = value;
+  }
+  return late;
 }

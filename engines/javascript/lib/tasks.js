@@ -3,6 +3,7 @@
 import { Handler, child, declareBy, handler } from "kopf/declarations";
 import { CancelledError, ChildrenPending, failure } from "kopf/errors";
 import { Kwargs } from "kopf/kwargs";
+import { difference, merged } from "kopf/patches";
 
 const tasks = new Map();
 
@@ -79,7 +80,33 @@ export class Task {
   kept(kwargs) {
     const { patch, edits, warnings, settings } = Kwargs.outcome(kwargs);
     this.edits = edits;
-    return { step: "done", patch, transforms: edits.length, warnings, settings };
+    return { step: "done", patch: this.inherited(patch), transforms: edits.length, warnings, settings };
+  }
+
+  // inherited is the patch, with what a sub-handler has changed in those of the handlers above it, whose last steps do not have it.
+  inherited(patch) {
+    for (let above = tasks.get(this.invocation.parent); above; above = tasks.get(above.invocation.parent)) {
+      const late = above.unsent();
+      if (late.patch) patch = merged(late.patch, patch ?? {});
+      this.edits.push(...late.edits);
+    }
+    return patch;
+  }
+
+  // sealed remembers the patch of the last step: closures of sub-handlers may change it later.
+  sealed() {
+    this.sent = JSON.parse(JSON.stringify(this.outcome.patch ?? {}));
+    this.announced = this.outcome.transforms;
+  }
+
+  // unsent is what has changed in the patch since the last step.
+  unsent() {
+    if (!this.sent) return { edits: [] };
+    const { patch = {}, edits } = Kwargs.outcome(this.kwargs);
+    const now = JSON.parse(JSON.stringify(patch));
+    const late = difference(now, this.sent);
+    this.sent = now;
+    return { patch: Object.keys(late).length > 0 ? late : undefined, edits: edits.splice(this.announced) };
   }
 
   offer(children) {
@@ -95,7 +122,7 @@ export class Task {
   // step is what the host gets when nothing more can run without an answer.
   step() {
     if (this.outcome) {
-      this.kwargs = undefined; // which knows this task: no search for cycles is needed
+      if (!this.outcome.children) this.kwargs = undefined; // which knows this task: no search for cycles is needed
       if (!this.outcome.transforms && !this.outcome.children) tasks.delete(this.id);
       return this.outcome;
     }
@@ -132,7 +159,11 @@ function resultOf(kind, result) {
 }
 
 // release forgets a task.
-export const release = (id) => tasks.delete(id);
+export function release(id) {
+  const task = tasks.get(id);
+  if (task) task.kwargs = undefined; // see step
+  tasks.delete(id);
+}
 
 // pause is the seconds of a wait. What is no number would wait for ever: JSON has no NaN, and leaves out what is undefined.
 function pause(what, seconds) {

@@ -131,6 +131,19 @@ class Children(unittest.TestCase):
             self.assertEqual(self.children(op, step), ["A", "B"])
             op.exchange.release(op.number)
 
+    def test_children_share_the_patch_of_the_handler(self):
+        script = ("kwargs['patch'].status['x'] = {'a': 1}\n@kopf.subhandler(id='a')\ndef a(patch, **_):\n"
+                  "  kwargs['patch'].status['x'] = {'a': 1, 'b': 2}\n  patch.spec['y'] = 3\n"
+                  "  @kopf.subhandler(id='c')\n  def c(**_):\n    kwargs['patch'].status['z'] = None\n    kwargs['patch'].fns.append(print)\n"
+                  "@kopf.subhandler(id='b')\ndef b(**_): pass\n")
+        op = operator(script)
+        self.assertEqual(op.start(0, BODY)["patch"], {"status": {"x": {"a": 1}}})
+        patches = []
+        for n, task, parent, name in ((0, 100, op.number, "a"), (0, 101, 100, "a/c"), (1, 102, op.number, "b")):
+            step = op.start(n, BODY, task=task, parent=parent, kind="sub", id=f"fn/{name}")
+            patches.append((step.get("patch"), step.get("transforms", 0)))
+        self.assertEqual(patches, [({"status": {"x": {"b": 2}}, "spec": {"y": 3}}, 0), ({"status": {"z": None}}, 1), (None, 0)])
+
     def test_execute_runs_them_at_once(self):
         op = operator(self.SCRIPT + "await kopf.execute(lifecycle=kopf.lifecycles.all_at_once)\nreturn 2")
         step = op.start(0, BODY)

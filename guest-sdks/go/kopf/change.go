@@ -24,6 +24,7 @@ type Change struct {
 	problem   error            // of the declaration of a sub-handler
 	lifecycle string           // of the sub-handlers
 	pending   bool             // sub-handlers are unfinished
+	ended     bool             // and its sub-handlers follow
 }
 
 // ChangeFunc is a handler of changes. Its result is stored in the status of the
@@ -61,6 +62,9 @@ func (c *Change) finish(call func() (any, error)) guest.Done {
 	})
 	if done.Error == nil {
 		done.Children, done.Lifecycle = c.subs, c.lifecycle
+		if c.ended = len(c.subs) > 0; c.ended { // what is set from now on is for the outcome of a sub-handler
+			c.Patch.root, c.Patch.edits = patchNode{}, guest.Transforms{}
+		}
 	}
 	return done
 }

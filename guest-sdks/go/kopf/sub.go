@@ -39,7 +39,36 @@ func Sub(id string, fn ChangeFunc, opts ...UpdateOption) SubHandler {
 // The handler itself is called again while sub-handlers are unfinished, and must
 // declare the same ones each time.
 func (c *Change) Sub(id string, fn ChangeFunc, opts ...UpdateOption) {
-	c.declare(Sub(id, fn, opts...))
+	sub := Sub(id, fn, opts...)
+	run := sub.handler.Run
+	sub.handler.Run = func(t *guest.Task) guest.Done {
+		t.Above = c
+		done := run(t)
+		for above := c; above != nil; above, _ = above.task.Above.(*Change) {
+			above.addLate(&done)
+		}
+		return done
+	}
+	c.declare(sub)
+}
+
+// addLate adds to the outcome of a sub-handler what it has set in the patch of this handler, which has ended.
+func (c *Change) addLate(done *guest.Done) {
+	if !c.ended {
+		return
+	}
+	done.Transforms.Join(c.Patch.edits)
+	c.Patch.edits = guest.Transforms{}
+	if len(c.Patch.root.members) == 0 {
+		return
+	}
+	c.Patch.root.merge(JSON(done.Patch).Map()) // its own patch comes last
+	patch, err := c.Patch.encode()
+	if c.Patch.root = (patchNode{}); err == nil {
+		done.Patch = patch
+	} else if done.Error == nil {
+		done.Error = wireError(err)
+	}
 }
 
 func (c *Change) declare(subs ...SubHandler) {

@@ -40,6 +40,35 @@ func TestSubHandlers(t *testing.T) {
 	}
 }
 
+// TestSubHandlersShareThePatch: what closures set in the patch of their parent, whose last step is over, is in theirs.
+func TestSubHandlersShareThePatch(t *testing.T) {
+	host := kopftest.New(t)
+	out := host.Run(host.Change(kopftest.Fixture{ID: "parent", Body: body}), func(c *kopf.Change) (any, error) {
+		c.Patch.Status.In("x").Set("a", 1)
+		c.Sub("a", func(own *kopf.Change) (any, error) {
+			c.Patch.Status.In("x").Set("b", 2)
+			own.Patch.Spec.Set("y", 3)
+			own.Sub("b", func(*kopf.Change) (any, error) {
+				c.Patch.Status.Delete("z")
+				c.Patch.Edit(func(body kopf.Map) error { body["edited"] = true; return nil })
+				return nil, nil
+			})
+			return nil, nil
+		})
+		return nil, nil
+	})
+	child := out.Children["parent/a"]
+	grandchild := child.Children["parent/a/b"]
+	got := []string{string(out.Patch.Raw()), string(child.Patch.Raw()), string(grandchild.Patch.Raw())}
+	want := []string{`{"status":{"x":{"a":1}}}`, `{"spec":{"y":3},"status":{"x":{"b":2}}}`, `{"status":{"z":null}}`}
+	if !slices.Equal(got, want) {
+		t.Errorf("patches %q, want %q", got, want)
+	}
+	if edited, err := grandchild.Edited(kopf.Map{}); err != nil || edited["edited"] != true {
+		t.Errorf("edited %v, %v", edited, err)
+	}
+}
+
 func TestPendingSubHandlers(t *testing.T) {
 	later := func(*kopf.Change) (any, error) { return nil, kopf.Temporary("later") }
 	tests := []struct {

@@ -66,6 +66,28 @@ class Patch(dict):
         return list(_operations(before, after, ""))
 
 
+def merged(first, second):
+    """Return a merge patch that means one patch, and then another one."""
+    whole = dict(first)
+    for key, value in second.items():
+        known = whole.get(key)
+        whole[key] = merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+    return whole
+
+
+def changes(patch, before):
+    """Return the part of a patch that an earlier state of it does not have."""
+    late = {}
+    for key, value in patch.items():
+        known = before.get(key)
+        if isinstance(known, dict) and isinstance(value, dict):
+            if inner := changes(value, known):
+                late[key] = inner
+        elif key not in before or known != value:
+            late[key] = value
+    return late
+
+
 def _merge(target, patch):
     """Apply a merge patch to a dict, in place. Return whether it removes a field.
 

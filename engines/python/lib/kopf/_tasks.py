@@ -7,7 +7,7 @@ from kopf import _codec, _errors, _filters, _host, _indices, _registry
 from kopf._context import handler_var, task_var
 from kopf._kwargs import Arguments
 from kopf._loop import Loop
-from kopf._patches import Patch
+from kopf._patches import Patch, changes, merged
 
 tasks = {}  # by their numbers: those that are not over
 
@@ -177,7 +177,30 @@ class Task:
             return self._failed(error)
         if self.declared and not self.executed:  # the reference forgets those that were declared later
             step["children"] = self.offer(self.declared)
+            self._end_patch()
         return step
+
+    sent, fns = None, 0  # of the patch in the last step of a handler with sub-handlers
+    late = {}  # of the patches of the handlers above
+
+    def _end_patch(self):
+        """Remember the patch of the last step: sub-handlers may change it later, as in the reference, where they have the same one."""
+        try:
+            self.sent, self.fns = _codec.copied(self.arguments.patch), len(self.arguments.patch.fns)
+        except (TypeError, ValueError, RecursionError):
+            pass  # so the step cannot be sent, either
+
+    def _inherit(self):
+        """Take over what this sub-handler has changed in the patches of the handlers above it, whose last steps do not have it."""
+        above = tasks.get(self.header.get("parent"))
+        while above is not None:
+            if above.sent is not None:
+                patch = above.arguments.patch
+                now = _codec.copied(patch)
+                self.late, above.sent = merged(changes(now, above.sent), self.late), now
+                self.arguments.patch.fns.extend(patch.fns[above.fns:])
+                del patch.fns[above.fns:]
+            above = tasks.get(above.header.get("parent"))
 
     def _result(self, result):
         if result is None or self.kind in ("validate", "mutate", "startup", "cleanup"):
@@ -230,8 +253,10 @@ class Task:
     def _kept(self):
         """Return the fields of the last step that hold after errors, too."""
         step, arguments = {"step": "done"}, self.arguments
-        if arguments.patch:
-            step["patch"] = dict(arguments.patch)
+        if self.kind == "sub":
+            self._inherit()
+        if arguments.patch or self.late:
+            step["patch"] = merged(self.late, arguments.patch)
             step["transforms"] = len(arguments.patch.fns)
         if arguments.warnings:
             step["warnings"] = [str(text) for text in arguments.warnings]

@@ -52,6 +52,13 @@ type Transforms struct {
 // Add adds a transformation. What applies it is in modules with transformations only.
 func (t *Transforms) Add(fn Transform) { t.list, t.apply = append(t.list, fn), transformed }
 
+// Join adds the transformations of another handler.
+func (t *Transforms) Join(others Transforms) {
+	if t.list = append(t.list, others.list...); t.apply == nil {
+		t.apply = others.apply
+	}
+}
+
 // Apply applies the transformations to a body, in order.
 func (t *Transforms) Apply(raw []byte) abi.TransformResult {
 	if t.apply == nil {

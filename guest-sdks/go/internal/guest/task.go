@@ -21,6 +21,9 @@ type Task struct {
 	// Cancelled says that the task is to end.
 	Cancelled bool
 
+	// Above is the argument of the handler that has declared this one with Change.Sub.
+	Above any
+
 	// A context.Context, if it was asked for. A field of that type would bring the times
 	// of deadlines with all their methods into each module: 150 KB.
 	context  any

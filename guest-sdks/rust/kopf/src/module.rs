@@ -55,7 +55,8 @@ impl Module {
             return failed(Error::permanent(format_args!("no such handler: {}", call.id)));
         };
         let run = handler.run.clone();
-        let task = Task::new(id, call, body, self.host.clone());
+        let above = self.tasks.get(&call.parent).map(|entry| entry.task.clone());
+        let task = Task::new(id, call, body, self.host.clone(), above);
         let running = Some(run(task.clone()));
         let entry = Entry { task, running, children: Vec::new(), transforms: Transforms::default() };
         self.tasks.insert(id, entry);
@@ -140,7 +141,7 @@ impl Module {
                 return abi::write(abi::Answers { answers: vec![verdict] });
             }
         };
-        let task = Task::new(id, asked.call, body, self.host.clone());
+        let task = Task::new(id, asked.call, body, self.host.clone(), None);
         let judge = |question: &abi::Question| match self.find(question.handler, question.parent) {
             Some(handler) => handler.judge(&task, &question.callbacks),
             None => Err(Error::permanent("no such handler")),

@@ -190,7 +190,8 @@ pub(crate) fn nested<'a>(root: &'a mut Map<String, Value>, path: &[String]) -> &
     map
 }
 
-fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
+/// Merges a patch into an earlier one.
+pub(crate) fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
     for (key, value) in from {
         match value {
             Value::Object(inner) => merge(nested(into, &[key]), inner),

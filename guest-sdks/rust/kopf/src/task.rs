@@ -3,10 +3,10 @@
 
 use crate::error::{Error, HandlerError};
 use crate::handler::Handler;
-use crate::patch::Patch;
+use crate::patch::{self, Patch};
 use crate::view::View;
 use kopf_abi::{Admission, Answer, Call, Errno, Host, Invocation, Step};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -38,6 +38,9 @@ pub struct Task {
     pub host: Rc<dyn Host>,
     /// What the handler leaves.
     pub left: Left,
+    /// The task that has declared this one.
+    above: Option<Rc<Task>>,
+    ended: Cell<bool>,
     cancelled: Cell<bool>,
     wish: RefCell<Option<Wish>>,
     clash: Cell<bool>,
@@ -80,7 +83,13 @@ pub struct Done {
 pub type Returned = Result<(Option<Value>, bool), Error>;
 
 impl Task {
-    pub fn new(id: u32, mut call: Invocation, body: Option<View>, host: Rc<dyn Host>) -> Rc<Task> {
+    pub fn new(
+        id: u32,
+        mut call: Invocation,
+        body: Option<View>,
+        host: Rc<dyn Host>,
+        above: Option<Rc<Task>>,
+    ) -> Rc<Task> {
         Rc::new(Task {
             id,
             admission: RefCell::new(call.admission.take()),
@@ -88,6 +97,8 @@ impl Task {
             body,
             host,
             left: Left::default(),
+            above,
+            ended: Cell::new(false),
             cancelled: Cell::new(false),
             wish: RefCell::default(),
             clash: Cell::new(false),
@@ -163,7 +174,9 @@ impl Task {
 
     /// The outcome of what the handler returned and left.
     pub fn done(&self, returned: Returned) -> Done {
-        let (patch, transforms, problem) = self.left.patch.take();
+        let (mut patch, mut transforms, problem) = self.left.patch.take();
+        let problem = problem.or(self.take_late(&mut patch, &mut transforms));
+        self.ended.set(true);
         let mut returned = returned;
         if let (Ok(_), Some(problem)) = (&returned, problem) {
             returned = Err(problem);
@@ -195,6 +208,25 @@ impl Task {
             }
         }
         Done { step, children, transforms }
+    }
+
+    /// Takes over what this sub-handler has set in the patches of the handlers above it, whose last steps do not have
+    /// it, and returns what was wrong with it.
+    fn take_late(&self, patch: &mut Map<String, Value>, transforms: &mut Transforms) -> Option<Error> {
+        let mut problem = None;
+        let mut above = self.above.as_ref();
+        while let Some(task) = above {
+            if task.ended.get() {
+                let (mut late, edits, wrong) = task.left.patch.take();
+                patch::merge(&mut late, std::mem::take(patch));
+                *patch = late;
+                transforms.list.extend(edits.list);
+                transforms.apply = transforms.apply.or(edits.apply);
+                problem = problem.or(wrong);
+            }
+            above = task.above.as_ref();
+        }
+        problem
     }
 
     /// A random number, or the same one if the host has none.

@@ -130,6 +130,33 @@ fn sub_handlers_of_any_depth() {
     assert_eq!(pending.error.unwrap().kind, ErrorKind::Children, "also if the handler overlooks it");
 }
 
+/// What closures set in the patch of their parent, whose last step is over, is in theirs.
+#[test]
+fn sub_handlers_share_the_patch() {
+    let outcome = Fixture::new(body()).run(async |c: Change| {
+        let patch = c.patch.clone();
+        patch.part(["status", "x"]).set("a", 1);
+        c.sub("a", async move |own: Change| {
+            patch.part(["status", "x"]).set("b", 2);
+            own.patch.spec().set("y", 3);
+            let patch = patch.clone();
+            own.sub("b", async move |_: Change| {
+                patch.status().delete("z");
+                patch.edit(|body| {
+                    body["edited"] = json!(true);
+                    Ok(())
+                });
+            });
+        });
+    });
+    let child = &outcome.children["test/a"];
+    let grandchild = &child.children["test/a/b"];
+    assert_eq!(outcome.patch, json!({"status": {"x": {"a": 1}}}));
+    assert_eq!(child.patch, json!({"spec": {"y": 3}, "status": {"x": {"b": 2}}}));
+    assert_eq!(grandchild.patch, json!({"status": {"z": null}}));
+    assert_eq!(grandchild.edited.as_ref().unwrap()["edited"], true);
+}
+
 /// Sub-handlers may hold the argument of their parent, which holds them until the parent is done.
 #[test]
 fn sub_handlers_of_failures_are_forgotten() {

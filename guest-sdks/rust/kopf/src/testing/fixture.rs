@@ -228,7 +228,7 @@ impl Fixture {
     /// Errors: none here, as the spec has no type.
     pub fn cause(&self, value: Option<Value>) -> Result<Cause, Error> {
         self.prepare();
-        let task = Task::new(1, self.invocation(), self.body.clone().map(View::from), self.host.clone());
+        let task = Task::new(1, self.invocation(), self.body.clone().map(View::from), self.host.clone(), None);
         let absent = value.is_none();
         Cause::new(&task, &abi::Value { value, absent })
     }
