@@ -88,3 +88,26 @@ func TestReferrersOfHostileRegistries(t *testing.T) {
 		})
 	}
 }
+
+// Registries without referrers do not all answer with 404. The tag has the list.
+func TestReferrersOfRegistriesWithoutThem(t *testing.T) {
+	const index = "application/vnd.oci.image.index.v1+json"
+	subject, signature := layout.Digest(nil), layout.Describe(layout.MediaManifest, []byte("signature"))
+	list, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": index, "manifests": []layout.Descriptor{signature}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range []int{http.StatusNotFound, http.StatusBadRequest, http.StatusNotAcceptable} {
+		r := ocitest.New(t)
+		r.Tag(strings.Replace(subject, ":", "-", 1), index, list)
+		r.Override(func(w http.ResponseWriter, req *http.Request) {
+			if strings.Contains(req.URL.Path, "/referrers/") {
+				ocitest.Refuse(code)(w, req)
+			}
+		})
+		found, err := client(t, r, nil).Referrers(t.Context(), r.Ref("").At(subject))
+		if err != nil || len(found) != 1 || found[0].Digest != signature.Digest {
+			t.Errorf("%d: %v, error %v", code, found, err)
+		}
+	}
+}

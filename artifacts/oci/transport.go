@@ -64,8 +64,12 @@ func (t toward) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body := &watched{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, stall: t.stall}
-	if resp.Body = body; !isBlob(req) {
+	kind := asked(req)
+	if resp.Body = body; kind != "blobs" {
 		resp.Body = document{layout.ValuesReader(body), body}
+	}
+	if kind == "referrers" && (resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusNotAcceptable) {
+		resp.StatusCode = http.StatusNotFound // some registries without referrers, such as Artifactory, do not know the path
 	}
 	return resp, nil
 }
@@ -76,13 +80,13 @@ type document struct {
 	io.Closer
 }
 
-// isBlob reports whether the original request, before redirects, asked for a blob. All other
-// responses are JSON and small.
-func isBlob(req *http.Request) bool {
+// asked is what the original request, before redirects, asked for: "blobs", "manifests" or
+// "referrers", by its path. Responses are JSON and small, but for blobs.
+func asked(req *http.Request) string {
 	for req.Response != nil && req.Response.Request != nil {
 		req = req.Response.Request
 	}
-	return path.Base(path.Dir(req.URL.Path)) == "blobs"
+	return path.Base(path.Dir(req.URL.Path))
 }
 
 // mayBePlain reports whether plain HTTP is allowed for a host.
