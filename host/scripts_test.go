@@ -21,19 +21,24 @@ func scriptOf(handler string) Options {
 	return Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.js"}}
 }
 
-// TestScriptsKeepTheirFilters: without them, handlers would get objects that the script excludes.
+// TestScriptsKeepTheirFilters: without them, handlers would get objects that the script excludes, or would be repeated for ever.
 func TestScriptsKeepTheirFilters(t *testing.T) {
 	t.Parallel()
 	m := scripted(t, `{ field: "spec.x", value: null }, function fn() {}`)
 	if got := string(m.Registration().Handlers[0].Value); got != `{"$":"VALUE","value":null}` {
 		t.Errorf("value = %s", got)
 	}
-	m, err := Load(t.Context(), "op.js", engineOf(t, "javascript"), withCache(t, scriptOf(`{ labels: { app: kopf.Present } }, function fn() {}`)))
-	if err == nil {
-		_ = m.Close(t.Context())
-	}
-	if err == nil || !strings.Contains(err.Error(), "option labels: app: null is not supported") {
-		t.Errorf("error = %v", err)
+	for script, want := range map[string]string{
+		`{ labels: { app: kopf.Present } }, function fn() {}`:           "option labels: app: null is not supported",
+		`{ retries: Number(kopf.config("RETRIES")) }, function fn() {}`: "create: the option retries is NaN",
+	} {
+		m, err := Load(t.Context(), "op.js", engineOf(t, "javascript"), withCache(t, scriptOf(script)))
+		if err == nil {
+			_ = m.Close(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error = %v", script, err)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ export class Handler {
     this.functions = {};
     this.declaration = { kind, id: derivedID(kind, fn.name || kind) };
     for (const [name, value] of Object.entries(options ?? {})) {
+      if (Number.isNaN(value)) throw new TypeError(`${kind}: the option ${name} is NaN`); // JSON has null for it, which is no option
       if (value !== undefined) this.option(kind, snake(name), name, value);
     }
     if (selector) this.declaration.resource = this.select(kind, selector);
