@@ -12,9 +12,9 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// Remove removes a reference, or all references to a digest. It then removes everything that
-// no reference needs: attachments of removed artifacts, and content. It returns the names of
-// the removed references.
+// Remove removes a reference, by its name with or without its digest, or all references to a
+// digest. It then removes everything that no reference needs: attachments of removed artifacts,
+// and content. It returns the names of the removed references.
 //
 // Errors: ErrAbsent.
 func (s *Store) Remove(nameOrDigest string) ([]string, error) {
@@ -29,7 +29,7 @@ func (s *Store) Remove(nameOrDigest string) ([]string, error) {
 	}
 	var gone []string
 	for _, e := range entries {
-		if e.Name == nameOrDigest || e.Digest == nameOrDigest {
+		if nameOrDigest == e.Name || nameOrDigest == e.Digest || nameOrDigest == e.Name+"@"+e.Digest {
 			if err := os.Remove(s.entry(e.Name)); err != nil {
 				return gone, err
 			}

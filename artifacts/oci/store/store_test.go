@@ -133,7 +133,7 @@ func TestEntries(t *testing.T) {
 	if _, err := s.Remove("example.com/nothing:v1"); !errors.Is(err, ErrAbsent) {
 		t.Errorf("error %v", err)
 	}
-	if gone, err := s.Remove(b.Name); err != nil || len(gone) != 1 {
+	if gone, err := s.Remove(b.Name + "@" + b.Digest); err != nil || len(gone) != 1 {
 		t.Errorf("removed %v, %v", gone, err)
 	}
 	list(a, c)
