@@ -137,18 +137,23 @@ func TestScriptsEditLeavesNumbers(t *testing.T) {
 	}
 }
 
-// TestScriptsConvertLeavesNumbers: likewise.
+// TestScriptsConvertLeavesNumbers: likewise, also after a wait.
 func TestScriptsConvertLeavesNumbers(t *testing.T) {
 	t.Parallel()
-	m := scripted(t, `function fn({ body }) { const { size: replicas, ...spec } = body.spec; return { ...body, spec: { ...spec, replicas } }; }`)
 	body := `{"metadata":{"name":"obj1"},"spec":{"size":1,"id":1234567890123456789}}`
-	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindConvert, ID: "fn", Name: "obj1"}, []byte(body), &testEnv{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer task.Release(t.Context())
-	if want := `{"metadata":{"name":"obj1"},"spec":{"id":1234567890123456789,"replicas":1}}`; string(step.Result) != want {
-		t.Errorf("result = %s, error %+v", step.Result, step.Error)
+	for _, wait := range []string{"", "await kopf.sleep(1);"} {
+		m := scripted(t, `async function fn({ body }) { `+wait+` const { size: replicas, ...spec } = body.spec; return { ...body, spec: { ...spec, replicas } }; }`)
+		task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindConvert, ID: "fn", Name: "obj1"}, []byte(body), &testEnv{})
+		if err == nil && wait != "" {
+			step, err = task.Resume(t.Context(), abi.Answer{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `{"metadata":{"name":"obj1"},"spec":{"id":1234567890123456789,"replicas":1}}`; string(step.Result) != want {
+			t.Errorf("%s: result = %s, error %+v", wait, step.Result, step.Error)
+		}
+		task.Release(t.Context())
 	}
 }
 

@@ -26,16 +26,21 @@ export const register = () => JSON.stringify(registration());
 // refuse is the answer for a script that fails.
 export const refuse = (error) => JSON.stringify({ error: located(error) });
 
-// start begins a task, and tells whether its result is an object that is converted.
+// start begins a task. If its result is an object that is converted, it returns the text of that object, as resume does.
 export function start(id, header, body) {
   const invocation = JSON.parse(header);
   const task = new Task(id, invocation);
   task.kwargs = new Kwargs(task, invocation, body);
   task.run(callee(invocation), task.kwargs);
-  return invocation.kind === "convert";
+  if (invocation.kind === "convert") task.converted = body;
+  return task.converted;
 }
 
-export function resume(id, answer) { byNumber(id).resume(JSON.parse(answer)); }
+export function resume(id, answer) {
+  const task = byNumber(id);
+  task.resume(JSON.parse(answer));
+  return task.converted;
+}
 
 // step is what a task wishes, after everything that could run.
 export function step(id) {

@@ -93,19 +93,16 @@ impl Engine {
     /// the step that they wish.
     pub fn advance(&self, task: u32, how: &str, message: &[u8]) -> u64 {
         self.context.with(|ctx| {
-            let converts = match how {
+            let converted: Option<String> = match how {
                 "start" => self.ask(&ctx, how, (task, segment(message, tag::HEADER), segment(message, tag::BODY))),
-                _ => {
-                    let () = self.ask(&ctx, how, (task, utf8(message)));
-                    false
-                }
+                _ => self.ask(&ctx, how, (task, utf8(message))),
             };
             settle(&ctx);
             let step: String = self.ask(&ctx, "step", (task,));
-            if converts {
-                return kept("result", find_segment(message, tag::BODY).unwrap_or_default(), &step);
+            match converted {
+                Some(before) => kept("result", before.as_bytes(), &step),
+                None => text(step),
             }
-            text(step)
         })
     }
 
