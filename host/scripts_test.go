@@ -307,6 +307,21 @@ func TestScriptsLogAnything(t *testing.T) {
 	}
 }
 
+// TestScriptsLogWhatTheyDoNotAwait: an author who forgets a word got neither the request nor an error.
+func TestScriptsLogWhatTheyDoNotAwait(t *testing.T) {
+	t.Parallel()
+	m := scripted(t, `async function fn() { kopf.kubernetes.delete("/api/v1/namespaces/default/pods/a"); }`)
+	env := &testEnv{}
+	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Release(t.Context())
+	if want := []string{"30 Handler 'fn' has not awaited 1 of its requests and waits: they are not made."}; !slices.Equal(env.logs, want) || step.Step != abi.StepDone {
+		t.Errorf("logs = %q, step = %+v", env.logs, step)
+	}
+}
+
 // TestScriptsAdoptApart: a change of one child is none of another one.
 func TestScriptsAdoptApart(t *testing.T) {
 	t.Parallel()

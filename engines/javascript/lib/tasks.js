@@ -2,6 +2,7 @@
 
 import { Handler, child, declareBy, handler } from "kopf/declarations";
 import { CancelledError, ChildrenPending, failure } from "kopf/errors";
+import { host } from "kopf/host";
 import { Kwargs } from "kopf/kwargs";
 import { difference, merged } from "kopf/patches";
 
@@ -122,6 +123,9 @@ export class Task {
   // step is what the host gets when nothing more can run without an answer.
   step() {
     if (this.outcome) {
+      if (this.wishes.length > 0 && !this.outcome.error) {
+        host.log(this.id, 30, `Handler '${this.invocation.id}' has not awaited ${this.wishes.length} of its requests and waits: they are not made.`);
+      }
       if (!this.outcome.children) this.kwargs = undefined; // which knows this task: no search for cycles is needed
       if (!this.outcome.transforms && !this.outcome.children) tasks.delete(this.id);
       return this.outcome;
