@@ -42,6 +42,22 @@ func TestScriptsKeepTheirFilters(t *testing.T) {
 	}
 }
 
+// TestScriptsFiltersCannotWait: a promise counts as true, whatever comes of it.
+func TestScriptsFiltersCannotWait(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"%", "kopf.not(%)", "kopf.all([%])", "kopf.any([%])", "kopf.none([%])"} {
+		m := scripted(t, `{ when: `+strings.Replace(when, "%", "async () => false", 1)+` }, function fn() {}`)
+		q := &abi.Questions{Invocation: abi.Invocation{Name: "obj1"}, Questions: []abi.Question{{Callbacks: []abi.Callback{{Option: "when"}}}}}
+		answers, err := m.Ask(t.Context(), q, []byte(`{}`), &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if failed := answers.Answers[0].Error; failed == nil || !strings.Contains(failed.Message, "filters cannot wait") {
+			t.Errorf("%s: %+v", when, answers.Answers[0])
+		}
+	}
+}
+
 // TestScriptsSayWhatIsWrong: without an error, they would wait for ever, or try again at once without an end.
 func TestScriptsSayWhatIsWrong(t *testing.T) {
 	t.Parallel()

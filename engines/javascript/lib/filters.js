@@ -6,10 +6,10 @@ export const EVERYTHING = Object.freeze({ $: "EVERYTHING" });
 const FUNCTION = Object.freeze({ $: "FUNCTION" });
 
 // Combinations of functions.
-export const not = (fn) => (...args) => !fn(...args);
-export const all = (fns) => (...args) => fns.every((fn) => fn(...args));
-export const any = (fns) => (...args) => fns.some((fn) => fn(...args));
-export const none = (fns) => (...args) => !fns.some((fn) => fn(...args));
+export const not = (fn) => (...args) => !settled(fn(...args));
+export const all = (fns) => (...args) => fns.every((fn) => settled(fn(...args)));
+export const any = (fns) => (...args) => fns.some((fn) => settled(fn(...args)));
+export const none = (fns) => not(any(fns));
 
 // declared is a filter as the host gets it.
 export function declared(filter) {
@@ -24,7 +24,7 @@ export function evaluate(callback, functions, kwargs, resource) {
   const { option, key, values = [] } = callback;
   const fn = key === undefined ? functions[option] : functions[option][key];
   switch (option) {
-    case "resource": return Boolean(fn(resource));
+    case "resource": return Boolean(settled(fn(resource)));
     case "initial_delay": return secondsOf(settled(fn(kwargs)));
     case "when": return Boolean(settled(fn(kwargs)));
   }

@@ -183,8 +183,9 @@ class Filters(unittest.TestCase):
         self.assertIn("not inf", operator.ask(0, {"option": "initial_delay"}, body=BODY)["error"]["message"])
 
     def test_async_filters_are_errors(self):
-        operator = Operator("import kopf\nasync def w(**_): return True\n@kopf.on.event('kex', when=w)\ndef fn(**_): pass")
-        self.assertIn("cannot wait", operator.ask(0, {"option": "when"}, body=BODY)["error"]["message"])
+        for when in ("w", "kopf.not_(w)", "kopf.all_([w])", "kopf.any_([w])", "kopf.none_([w])"):
+            operator = Operator(f"import kopf\nasync def w(**_): return True\n@kopf.on.event('kex', when={when})\ndef fn(**_): pass")
+            self.assertIn("cannot wait", operator.ask(0, {"option": "when"}, body=BODY)["error"]["message"])
 
 
 class Results(unittest.TestCase):

@@ -32,22 +32,22 @@ FUNCTION = {"$": "FUNCTION"}
 
 def not_(fn):
     """Return a callback that is true where another one is false."""
-    return lambda *args, **kwargs: not fn(*args, **kwargs)
+    return lambda *args, **kwargs: not settled(fn(*args, **kwargs))
 
 
 def all_(fns):
     """Return a callback that is true where all of others are true."""
-    return lambda *args, **kwargs: all(fn(*args, **kwargs) for fn in fns)
+    return lambda *args, **kwargs: all(settled(fn(*args, **kwargs)) for fn in fns)
 
 
 def any_(fns):
     """Return a callback that is true where one of others is true."""
-    return lambda *args, **kwargs: any(fn(*args, **kwargs) for fn in fns)
+    return lambda *args, **kwargs: any(settled(fn(*args, **kwargs)) for fn in fns)
 
 
 def none_(fns):
     """Return a callback that is true where none of others is true."""
-    return lambda *args, **kwargs: not any(fn(*args, **kwargs) for fn in fns)
+    return not_(any_(fns))
 
 
 def declared(value):
