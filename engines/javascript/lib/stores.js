@@ -17,6 +17,7 @@ export class Memo {
   constructor(scope, task) {
     this.#scope = scope;
     this.#task = task;
+    Object.freeze(this); // memo.x = 1 would be lost
   }
 
   #id() { return this.#task ?? number(); }
