@@ -652,6 +652,12 @@ declare module "kopf" {
 /** The same as `kopf.fetch`. */
 declare function fetch(url: string, options?: kopf.FetchOptions): Promise<kopf.Response>;
 
+/** Decodes base64, as in the data of a Secret, to a text with a character for each byte. */
+declare function atob(data: string): string;
+
+/** Encodes a text with a character for each byte in base64. */
+declare function btoa(text: string): string;
+
 /** Writes to the standard output. */
 declare function print(...values: unknown[]): void;
 

@@ -38,24 +38,12 @@ export const kubernetes = Object.freeze({
   },
 });
 
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-// base64 is the text for bytes.
-function base64(bytes) {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 3) {
-    const group = (bytes[i] << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    for (let j = 0; j < 4; j++) text += i + j > bytes.length ? "=" : DIGITS[(group >> (18 - 6 * j)) & 63];
-  }
-  return text;
-}
-
 // sent is a body as a message has it, and its type if it has one by itself.
 function sent(body) {
   if (body === undefined || body === null) return [{}];
   if (typeof body === "string") return [{ body }];
   if (body instanceof ArrayBuffer) return sent(new Uint8Array(body));
-  if (ArrayBuffer.isView(body)) return [{ body: base64(new Uint8Array(body.buffer, body.byteOffset, body.byteLength)), encoding: "base64" }];
+  if (ArrayBuffer.isView(body)) return [{ body: new Uint8Array(body.buffer, body.byteOffset, body.byteLength).toBase64(), encoding: "base64" }];
   return [{ body }, "application/json"];
 }
 
