@@ -327,15 +327,29 @@ func TestScriptsLogAnything(t *testing.T) {
 // TestScriptsLogWhatTheyDoNotAwait: an author who forgets a word got neither the request nor an error.
 func TestScriptsLogWhatTheyDoNotAwait(t *testing.T) {
 	t.Parallel()
-	m := scripted(t, `async function fn() { kopf.kubernetes.delete("/api/v1/namespaces/default/pods/a"); }`)
-	env := &testEnv{}
-	task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), env)
-	if err != nil {
-		t.Fatal(err)
+	for statement, want := range map[string]string{
+		`kopf.kubernetes.delete("/api/v1/namespaces/default/pods/a");`:               "30 Handler 'fn' has not awaited 1 of its requests and waits: they are not made.",
+		`(async () => { throw new TypeError("broken"); })();`:                        "40 Handler 'fn' does not await what has failed: TypeError: broken\n",
+		`try { await (async () => { throw new TypeError("broken"); })(); } catch {}`: "",
+	} {
+		m := scripted(t, `async function fn() { `+statement+` }`)
+		env := &testEnv{}
+		task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(env.logs, "|"); !strings.HasPrefix(got, want) || want == "" && got != "" || len(env.logs) > 1 || step.Step != abi.StepDone || step.Error != nil {
+			t.Errorf("%s: logs = %q, step = %+v", statement, env.logs, step)
+		}
+		task.Release(t.Context())
 	}
-	defer task.Release(t.Context())
-	if want := []string{"30 Handler 'fn' has not awaited 1 of its requests and waits: they are not made."}; !slices.Equal(env.logs, want) || step.Step != abi.StepDone {
-		t.Errorf("logs = %q, step = %+v", env.logs, step)
+	failing := scriptOf(`function fn() {}); (async () => { throw new TypeError("broken"); })(`)
+	m, err := Load(t.Context(), "op.js", javascript(t), withCache(t, failing))
+	if err == nil {
+		_ = m.Close(t.Context())
+	}
+	if err == nil || !strings.Contains(err.Error(), "TypeError: broken") {
+		t.Errorf("error = %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import { PermanentError, failure, located, nameOf } from "kopf/errors";
 import { evaluate } from "kopf/filters";
 import { host } from "kopf/host";
 import { Kwargs } from "kopf/kwargs";
+import { Logger } from "kopf/logging";
 import { Task, byNumber, callee, release as forget, within } from "kopf/tasks";
 
 globalThis.kopf = kopf;
@@ -21,7 +22,19 @@ export function script(request) {
   return { name: config.KOPF_SCRIPT_NAME ?? "script.js", text: config.KOPF_SCRIPT };
 }
 
-export const register = () => JSON.stringify(registration());
+// Promises that have failed, and that nothing awaits, with their errors.
+const failed = new Map();
+
+// rejected is told of each such promise, and again if something awaits it later.
+export function rejected(promise, error, awaited) {
+  if (awaited) failed.delete(promise);
+  else failed.set(promise, error);
+}
+
+export function register() {
+  for (const error of failed.values()) throw error;
+  return JSON.stringify(registration());
+}
 
 // refuse is the answer for a script that fails.
 export const refuse = (error) => JSON.stringify({ error: located(error) });
@@ -45,6 +58,8 @@ export function resume(id, answer) {
 // step is what a task wishes, after everything that could run.
 export function step(id) {
   const task = byNumber(id);
+  for (const error of failed.values()) new Logger(id).error(`Handler '${task.invocation.id}' does not await what has failed:`, error);
+  failed.clear();
   try {
     const step = JSON.stringify(task.step());
     if (task.outcome?.children) task.sealed();

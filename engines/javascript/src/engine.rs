@@ -58,6 +58,14 @@ impl Engine {
             let loaded = load(&ctx);
             loaded.catch(&ctx).unwrap_or_else(|error| die(&error.to_string()))
         });
+        let library = exchange.clone();
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(move |ctx, promise, reason, awaited| {
+            let told: Result<()> = library
+                .clone()
+                .restore(&ctx)
+                .and_then(|exchange| exchange.get::<_, Function>("rejected")?.call((promise, reason, awaited)));
+            let _ = told.catch(&ctx); // an endless recursion leaves no stack for it
+        })));
         Engine { context, exchange }
     }
 
