@@ -39,11 +39,10 @@ func checkParts(s *abi.Selector) error {
 	if len(s.Args) > 0 {
 		names++
 	}
+	if s.Function {
+		names++
+	}
 	switch {
-	case s.Function && names > 0:
-		return errors.New("a function cannot be combined with a name")
-	case s.Function:
-		return nil
 	case len(s.Args) > maxArgs:
 		return fmt.Errorf("%d arguments; at most %d", len(s.Args), maxArgs)
 	case names > 1:

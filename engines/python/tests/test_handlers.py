@@ -35,6 +35,13 @@ class Registration(unittest.TestCase):
             {"version": "v1", "args": ["kex"]}, {"function": True, "group": "kopf.dev"},
             {"args": ["", "v1", "Service"]}, {"args": ["", "pods"]}])
 
+    def test_selectors_by_arguments_and_options(self):
+        handlers = self.declared(
+            "def fn(**_): pass\ndef ours(resource, **_): return True\nkopf.on.event('kex', version='v1')(fn)\n"
+            "kopf.on.event(kopf.EVERYTHING, group='kopf.dev')(fn)\nkopf.on.event(ours, group='kopf.dev')(fn)")
+        self.assertEqual([h["resource"] for h in handlers], [
+            {"args": ["kex"], "version": "v1"}, {"args": [{"$": "EVERYTHING"}], "group": "kopf.dev"}, {"function": True, "group": "kopf.dev"}])
+
     def test_options_and_filters(self):
         [handler] = self.declared(
             "@kopf.on.update('kex', field='spec.x', old=kopf.ABSENT, new={'$': 1}, labels={'a': kopf.PRESENT, 'b': lambda v, **_: True},\n"

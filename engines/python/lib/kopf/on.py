@@ -3,7 +3,7 @@
 import inspect
 from types import FunctionType
 
-from kopf import _children, _registry
+from kopf import _children, _kwargs, _registry
 
 _COMMON = ("id", "param")
 _ATTEMPTS = ("errors", "timeout", "retries", "backoff")
@@ -11,6 +11,7 @@ _FILTERS = ("labels", "annotations", "when", "field", "value")
 _CHANGES = (*_COMMON, *_ATTEMPTS, *_FILTERS)
 _REVIEWS = (*_COMMON, "operation", "operations", "subresource", "persistent", "side_effects", "ignore_failures", *_FILTERS)
 _PARTS = ("group", "version", "kind", "plural", "singular", "shortcut", "category")
+_ARGUMENTS = frozenset().union(*_kwargs._NAMES.values()) - {"resource"}  # of handlers; that of selectors can have any other name
 
 
 def _decorator(kind, options, of_objects=True, required=()):
@@ -48,8 +49,11 @@ def _check(name, args, given, allowed, required):
 
 
 def _is_handler(fn):
-    """Tell whether a function is a handler, rather than a selector, which takes the resource alone."""
-    return isinstance(fn, FunctionType) and bool(fn.__code__.co_flags & inspect.CO_VARKEYWORDS)
+    """Tell whether a function is a handler, rather than a selector, which takes one argument: the resource."""
+    if not isinstance(fn, FunctionType) or not fn.__code__.co_flags & inspect.CO_VARKEYWORDS:
+        return False
+    names = fn.__code__.co_varnames[:fn.__code__.co_argcount]
+    return len(names) != 1 or names[0] in _ARGUMENTS
 
 
 def _renamed(given):
