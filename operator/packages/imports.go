@@ -10,7 +10,7 @@ import (
 // text in Python, at any place in it. Relative imports are left out.
 func imported(text string) []string {
 	var names []string
-	s := &statements{text: text}
+	s := &statements{text: strings.TrimPrefix(text, "\ufeff")}
 	for {
 		words, more := s.next()
 		switch {

@@ -26,6 +26,7 @@ func TestImportsAreFound(t *testing.T) {
 		"from a":                                         "[]",
 		"'unterminated\nimport a":                        "[a]",
 		"import":                                         "[]",
+		"\ufeffimport a":                                 "[a]",
 		"\"\"\"":                                         "[]",
 		"x = [\nimport a":                                "[]",
 	} {

@@ -99,6 +99,7 @@ func places(file string) []string {
 // Errors: ErrEncoding; configuration.ErrMalformed, files.ErrMalformed; declaration.ErrMalformed if the
 // engine is not a module.
 func Embed(engine []byte, name string, text []byte, packed map[string][]byte) ([]byte, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // editors on Windows write it; it is a part of files, not of scripts
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		if !utf8.Valid(line) {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Base(name), i+1, ErrEncoding)

@@ -86,6 +86,12 @@ func TestEmbed(t *testing.T) {
 	if d, err := declaration.Read(made); d != nil || err != nil {
 		t.Errorf("it declares what the engine does: %v, %v", d, err)
 	}
+	if made, err = Embed(engine, "op.py", []byte("\ufeffimport kopf"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if config, err = configuration.Read(made); err != nil || config[KeyText] != "import kopf" {
+		t.Errorf("with a byte order mark: %q, %v", config[KeyText], err)
+	}
 	if _, err := Embed([]byte("text"), "op.js", nil, nil); err == nil {
 		t.Error("an engine that is not a module is accepted")
 	}
