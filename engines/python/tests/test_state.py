@@ -203,6 +203,12 @@ class Scripts(unittest.TestCase):
                       "def fn(**_): return [execution.handler_var.get().id, diff({'a': 1}, {'a': 2})]")
         self.assertEqual(op.run(0, BODY)["result"], ["fn", [["change", ["a"], 1, 2]]])
 
+        op = Operator("import kopf, kopf._kits.webhooks\nfrom kopf._cogs.helpers.typedefs import Logger\nfrom kopf._cogs.structs.ids import HandlerId\n"
+                      "assert Logger is kopf.Logger and kopf._kits.webhooks.WebhookServer is kopf.WebhookServer\n@kopf.on.create('kex')\ndef fn(**_): pass")
+        self.assertNotIn("error", op.registration)
+        for name in ("import kopf._core.engines.indexing", "from kopf._core.intents.causes import ChangingCause", "import kopf.structs.bodies"):
+            self.assertIn("it is internal to Kopf, and not here", self.refused(name))
+
     def test_all_public_names_of_the_reference_are_there(self):
         import kopf
         names = Path(__file__).with_name("names.txt").read_text().split()

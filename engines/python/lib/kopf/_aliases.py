@@ -7,7 +7,7 @@ import importlib
 import sys
 import types
 
-# By modules of the reference: names, and the modules that have them here.
+# By modules of the reference: names, and the modules that have them here; "" is kopf itself.
 _MODULES = {
     "_cogs.configs.configuration": {"OperatorSettings": "_settings"},
     "_cogs.configs.diffbase": dict.fromkeys(
@@ -15,13 +15,16 @@ _MODULES = {
     "_cogs.configs.progress": dict.fromkeys(
         ("ProgressRecord", "ProgressStorage", "AnnotationsProgressStorage", "StatusProgressStorage", "MultiProgressStorage",
          "SmartProgressStorage"), "_storages"),
+    "_cogs.helpers.typedefs": {"Logger": ""},
     "_cogs.structs.bodies": dict.fromkeys(
         ("RawEventType", "RawEvent", "RawBody", "RawMeta", "Status", "Spec", "Meta", "Body", "BodyEssence", "MetaEssence", "Labels",
          "Annotations", "OwnerReference", "ObjectReference", "build_object_reference", "build_owner_reference"), "_bodies"),
     "_cogs.structs.credentials": {"ConnectionInfo": "_credentials", "LoginError": "_errors"},
-    "_cogs.structs.dicts": dict.fromkeys(("parse_field", "resolve", "MappingView", "MutableMappingView"), "_views"),
+    "_cogs.structs.dicts": {
+        **dict.fromkeys(("parse_field", "resolve", "MappingView", "MutableMappingView"), "_views"), "FieldPath": "", "FieldSpec": ""},
     "_cogs.structs.diffs": dict.fromkeys(("Diff", "DiffItem", "DiffOperation", "diff"), "_diffs"),
     "_cogs.structs.ephemera": {"Memo": "_memos", "Index": "_indices", "Store": "_indices"},
+    "_cogs.structs.ids": {"HandlerId": ""},
     "_cogs.structs.patches": dict.fromkeys(("Patch", "PatchFn"), "_patches"),
     "_cogs.structs.references": {
         "Resource": "_references", "Selector": "_references", "EVERYTHING": "_filters", "Marker": "_filters"},
@@ -49,6 +52,10 @@ _MODULES = {
     "_core.reactor.subhandling": {"execute": "_children"},
     "_kits.hierarchies": dict.fromkeys(
         ("adopt", "label", "harmonize_naming", "adjust_namespace", "append_owner_reference", "remove_owner_reference"), "_hierarchies"),
+    "_kits.runner": {"KopfRunner": "testing"},
+    "_kits.webhooks": dict.fromkeys(
+        ("WebhookServer", "WebhookK3dServer", "WebhookMinikubeServer", "WebhookDockerDesktopServer", "WebhookNgrokTunnel",
+         "WebhookAutoServer", "WebhookAutoTunnel"), "_webhooks"),
 }
 
 
@@ -57,7 +64,7 @@ def install():
     for path, names in _MODULES.items():
         module = _module("kopf." + path)
         for name, source in names.items():
-            setattr(module, name, getattr(importlib.import_module("kopf." + source), name))
+            setattr(module, name, getattr(importlib.import_module(f"kopf.{source}".rstrip(".")), name))
 
 
 def _module(name):

@@ -65,6 +65,8 @@ def _located(error, name):
     hint = ""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in sys.stdlib_module_names:
         hint = ": the sandbox does not have this module of the standard library"
+    elif isinstance(error, ImportError) and (error.name or "").startswith("kopf."):
+        hint = ": it is internal to Kopf, and not here: the host is the reactor. Use the public names of kopf"
     elif isinstance(error, ModuleNotFoundError):
         hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
     if type(error).__name__ == "ZoneInfoNotFoundError":
