@@ -31,6 +31,10 @@ class State(unittest.TestCase):
     def test_memos_refuse_what_belongs_to_the_instance(self):
         self.assertIn("memo.x cannot be kept", operator("memo.x = lambda: 1").run(0, BODY)["error"]["message"])
 
+    def test_differences_are_in_sets(self):
+        op = operator("return len({*kopf.Diff([('add', ['a'], None, 1)] * 2), ('add', ('a',), None, 1)})")
+        self.assertEqual(op.run(0, BODY)["result"], 1)
+
     def test_memos_are_missing_attributes(self):
         self.assertEqual(operator("memo.nothing").run(0, BODY)["error"]["type"], "AttributeError")
 

@@ -35,8 +35,6 @@ class DiffItem(NamedTuple):
     def __ne__(self, other):
         return tuple(self) != tuple(other) if isinstance(other, collections.abc.Sequence) else NotImplemented
 
-    __hash__ = None
-
 
 class Diff(collections.abc.Sequence):
     """An unchangeable sequence of differences."""
