@@ -195,6 +195,13 @@ class Scripts(unittest.TestCase):
         self.assertIn("unexpected keyword argument 'wen'", self.refused("import kopf\n@kopf.on.create('kex', wen=1)\ndef fn(**_): pass"))
         self.assertIn("is no lifecycle", self.refused("import kopf\nkopf.set_default_lifecycle(lambda handlers, **_: handlers)"))
 
+    def test_globals_of_startup_handlers_are_warned_of(self):
+        op = Operator("import functools, kopf\n@kopf.on.startup()\ndef setup(**_):\n  global LOCK, CLIENT\n  LOCK = CLIENT = 1\n"
+                      "@kopf.on.startup()\ndef other(**_): LOCAL = 1\nkopf.on.startup(id='part')(functools.partial(other, x=1))")
+        [(task, level, text)] = op.host.logs
+        self.assertEqual((task, level), (0, 30))
+        self.assertIn("Handler 'setup' assigns the global CLIENT, LOCK, which other handlers may not see", text)
+
     def test_main_guards_are_not_entered(self):
         self.assertNotIn("error", Operator("import kopf\n@kopf.on.event('kex')\ndef fn(**_): pass\nif __name__ == '__main__': kopf.run()").registration)
 

@@ -54,6 +54,12 @@ def wanted(fn):
     return None  # it takes no others: Python's own error names what is missing or too much
 
 
+def assigned(fn):
+    """Return the names of the global variables that a function assigns."""
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    return sorted({i.argval for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL"}) if code is not None else []
+
+
 @functools.lru_cache(128)  # sub-handlers are declared at each attempt
 def _uses(code, name):
     return any(i.argval == name and i.opname != "STORE_FAST" for i in dis.get_instructions(code))

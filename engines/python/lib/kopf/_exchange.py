@@ -21,6 +21,7 @@ def register(task, message):
         registry = _registry.get_default_registry()
         if not registry.handlers:
             raise _scripts.ScriptError(f"{name} declares no handlers. Decorate a function, as in @kopf.on.create('kopfexamples').")
+        registry.warn()
         registry.name = _scripts.operator_name(name)
         answer = _codec.dumps(registry.registration(registry.name))
     except _scripts.ScriptError as error:

@@ -1,6 +1,7 @@
 """Declarations of handlers, and the registration that the host gets."""
 
 import enum
+import logging
 import warnings
 from collections.abc import Mapping
 from types import MethodType
@@ -108,6 +109,15 @@ class OperatorRegistry:
             raise RuntimeError(f"@kopf.{handler.kind}: handlers are declared when the script is loaded, not by handlers. "
                                "In a handler, use @kopf.subhandler.")
         self.handlers.append(handler)
+
+    def warn(self):
+        """Warn of what works in the reference, and is silently lost here."""
+        for handler in self.handlers:
+            names = _calls.assigned(handler.fn) if handler.kind == "startup" else ()
+            if names:
+                logging.getLogger("kopf").warning(
+                    f"Handler {handler.id!r} assigns the global {', '.join(names)}, which other handlers may not see: they run in instances of "
+                    "their own, which are copies of the script as it was loaded. Assign it at the top level of the script, or use the memo.")
 
     def registration(self, name):
         """Return the answer to the host."""
