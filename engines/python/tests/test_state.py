@@ -186,6 +186,8 @@ class Scripts(unittest.TestCase):
         self.assertIn("operator.py:2: ModuleNotFoundError: No module named 'nowhere'", self.refused("\nimport nowhere"))
         self.assertEqual(self.refused("\n\nraise ValueError('x')"), "operator.py:3: ValueError: x")
         self.assertIn("declares no handlers", self.refused("import kopf"))
+        self.assertEqual(self.refused("import os\nos.environ['REGION']"), "operator.py:2: KeyError: 'REGION': pass variables of the environment by --env NAME, or --config NAME=VALUE")
+        self.assertEqual(self.refused("{}['x']"), "operator.py:1: KeyError: 'x'")
         self.assertIn("ends itself", self.refused("import sys; sys.exit(1)"))
 
     def test_what_the_sandbox_has_not_says_so(self):

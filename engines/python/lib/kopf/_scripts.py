@@ -69,6 +69,14 @@ def _located(error, name):
         hint = ": it is internal to Kopf, and not here: the host is the reactor. Use the public names of kopf"
     elif isinstance(error, ModuleNotFoundError):
         hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
+    if isinstance(error, KeyError) and _raised_in(error) == "os":
+        hint = ": pass variables of the environment by --env NAME, or --config NAME=VALUE"
     if type(error).__name__ == "ZoneInfoNotFoundError":
         hint = ": the sandbox has no time zones: pack the package tzdata with the script"
     return f"{place}{type(error).__name__}{': ' if text else ''}{text}{hint}"
+
+
+def _raised_in(error):
+    """Return the name of the module whose code raised an exception."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_globals.get("__name__")
