@@ -255,6 +255,12 @@ class Results(unittest.TestCase):
     def test_handlers_cannot_end_the_operator(self):
         self.assertIn("cannot end the operator", self.step("raise SystemExit(3)")["error"]["message"])
 
+    def test_startup_handlers_can_end_it(self):
+        for word in ("def", "async def"):
+            error = Operator(f"import kopf, sys\n@kopf.on.startup()\n{word} fn(**_): sys.exit(1)").run(0)["error"]
+            self.assertEqual((error["kind"], error["message"]), ("permanent", "SystemExit: 1"))
+            self.assertIn("line 3, in fn", error["stack"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -238,6 +238,8 @@ class Task:
         return {**step, "error": _errors.failure(TypeError(message))}
 
     def _failed(self, error):
+        if isinstance(error, SystemExit) and self.kind == "startup":  # it ends the operator, as in the reference
+            error = _errors.PermanentError(f"SystemExit: {_errors.text(error)}").with_traceback(error.__traceback__)
         if isinstance(error, (SystemExit, KeyboardInterrupt, GeneratorExit)):
             error = RuntimeError(f"{type(error).__name__}: a handler cannot end the operator. Raise kopf.PermanentError.")
         try:
