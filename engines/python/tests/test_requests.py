@@ -197,6 +197,7 @@ class Libraries(unittest.TestCase):
         for body in ("socket.socket(type=socket.SOCK_DGRAM).connect(('1.1.1.1', 53))", "s = socket.create_connection(('a', 25))\ns.send(b'EHLO')\ns.recv(9)",
                      "socket.socket(socket.AF_UNIX).connect('/run/x')"):
             self.assertIn("HTTP requests only", self.run_with(body)[0]["error"]["message"])
+        self.assertIn("the host serves probes (--liveness)", self.run_with("import http.server\nhttp.server.HTTPServer(('', 8080), None)")[0]["error"]["message"])
         self.assertIn("not connected", self.run_with("socket.socket().recv(1)")[0]["error"]["message"])
 
 

@@ -5,6 +5,7 @@ reach what is granted. A socket is plain Python, and there is no connection: a r
 when its response is read, and the instance waits for it.
 """
 
+import errno
 import io
 import socket
 import ssl
@@ -125,6 +126,9 @@ class Socket:
         """Accept what has no effect: the connection is that of the host."""
 
     setsockopt = shutdown = close = bind = _kept
+
+    def listen(self, backlog=None):
+        raise OSError(errno.EOPNOTSUPP, "the sandbox has no servers: the host serves probes (--liveness), metrics (--listen) and webhooks (--admission-server)")
 
     def detach(self):
         return -1
