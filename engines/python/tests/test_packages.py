@@ -6,6 +6,7 @@ import sys
 import unittest
 
 from host import Operator
+from kopf import _scripts
 
 HANDLER = "\nimport kopf\n@kopf.on.startup()\ndef begin(**_): pass\n"
 
@@ -98,7 +99,7 @@ class PackedModules(unittest.TestCase):
 
     def test_a_syntax_error_names_the_module(self):
         operator = Operator("import broken", files=FILES)
-        self.assertEqual(operator.registration["error"], "broken.py:2: SyntaxError: invalid syntax")
+        self.assertEqual(operator.registration["error"], f"broken.py:2: SyntaxError: invalid syntax ({_scripts._VERSION})")
 
     def test_files_are_opened_by_their_paths(self):
         from kopf import _files

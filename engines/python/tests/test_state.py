@@ -4,6 +4,7 @@ import unittest
 from pathlib import Path
 
 from host import BODY, Operator
+from kopf import _scripts
 
 
 def operator(body, decorator="kopf.on.create('kex')", args="body, logger, memo, **kwargs", word="def"):
@@ -182,12 +183,13 @@ class Scripts(unittest.TestCase):
         return Operator(script).registration["error"]
 
     def test_errors_have_their_places(self):
-        self.assertEqual(self.refused("import kopf\ndef f(:\n"), "operator.py:2: SyntaxError: invalid syntax")
+        self.assertEqual(self.refused("import kopf\ndef f(:\n"), f"operator.py:2: SyntaxError: invalid syntax ({_scripts._VERSION})")
         self.assertIn("operator.py:2: ModuleNotFoundError: No module named 'nowhere'", self.refused("\nimport nowhere"))
         self.assertEqual(self.refused("\n\nraise ValueError('x')"), "operator.py:3: ValueError: x")
         self.assertIn("declares no handlers", self.refused("import kopf"))
         self.assertEqual(self.refused("import os\nos.environ['REGION']"), "operator.py:2: KeyError: 'REGION': pass variables of the environment by --env NAME, or --config NAME=VALUE")
         self.assertEqual(self.refused("{}['x']"), "operator.py:1: KeyError: 'x'")
+        self.assertTrue(self.refused("from typing import nothing").endswith(f": this is {_scripts._VERSION}"))
         self.assertIn("ends itself", self.refused("import sys; sys.exit(1)"))
 
     def test_what_the_sandbox_has_not_says_so(self):

@@ -9,6 +9,7 @@ import types
 from kopf import _errors, _files
 
 _OWN = ("KOPF_SCRIPT", "KOPF_SCRIPT_NAME")
+_VERSION = f"Python {sys.version_info.major}.{sys.version_info.minor}"  # newer ones have more syntax and names
 
 
 class ScriptError(Exception):
@@ -56,7 +57,7 @@ def _print(error):
 
 def _located(error, name):
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
+        return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg} ({_VERSION})"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name or _files.is_own(frame.filename)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else f"{name}: "
     text = _errors.text(error)
@@ -67,6 +68,8 @@ def _located(error, name):
         hint = ": the sandbox does not have this module of the standard library"
     elif isinstance(error, ImportError) and (error.name or "").startswith("kopf."):
         hint = ": it is internal to Kopf, and not here: the host is the reactor. Use the public names of kopf"
+    elif isinstance(error, ImportError) and error.name in sys.stdlib_module_names:
+        hint = f": this is {_VERSION}"
     elif isinstance(error, ModuleNotFoundError):
         hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
     if isinstance(error, KeyError) and _raised_in(error) == "os":
