@@ -28,6 +28,11 @@ class Asyncio(unittest.TestCase):
         self.assertEqual(self.result("e = asyncio.Event()\nasyncio.get_running_loop().call_soon(e.set)\nreturn await e.wait()"), True)
         self.assertEqual(self.result("return await asyncio.to_thread(lambda: 5)"), 5)
 
+    def test_locks_of_the_script_are_for_all_handlers(self):
+        op = Operator("import asyncio, kopf\nLOCK = asyncio.Lock()\nasync def work(n):\n  async with LOCK: await asyncio.sleep(0.001)\n  return n\n"
+                      "@kopf.on.create('kex')\nasync def fn(**_): return await asyncio.gather(work(1), work(2))")
+        self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[1, 2], [1, 2]])
+
     def test_a_wait_is_a_step(self):
         op = operator("await asyncio.sleep(30)\nreturn name")
         step = op.start(0, BODY)

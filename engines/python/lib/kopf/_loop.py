@@ -13,7 +13,7 @@ import heapq
 import sys
 import threading
 import time
-from asyncio import events
+from asyncio import events, mixins
 
 # Rounds until the host gets a turn, so that code that never really waits cannot hold it up.
 _MAX_ROUNDS = 10_000
@@ -130,8 +130,9 @@ class Policy(events.BaseDefaultEventLoopPolicy):
 
 
 def install():
-    """Make asyncio use these loops."""
+    """Make asyncio use these loops. Locks, queues and events of the script are for all of them: in the reference, handlers share a loop."""
     asyncio.set_event_loop_policy(Policy())
+    mixins._LoopBoundMixin._get_loop = lambda self: events._get_running_loop()
 
 
 def warm():
