@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import time
 import unittest
 
 from host import BODY, Operator
@@ -32,6 +33,17 @@ class Asyncio(unittest.TestCase):
         op = Operator("import asyncio, kopf\nLOCK = asyncio.Lock()\nasync def work(n):\n  async with LOCK: await asyncio.sleep(0.001)\n  return n\n"
                       "@kopf.on.create('kex')\nasync def fn(**_): return await asyncio.gather(work(1), work(2))")
         self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[1, 2], [1, 2]])
+
+    def test_daemons_wait_for_locks_of_each_other(self):
+        op = Operator("import asyncio, kopf\nLOCK = asyncio.Lock()\n@kopf.daemon('kex')\nasync def fn(**_):\n  async with LOCK: await asyncio.sleep(0.1)")
+        steps = [op.start(0, BODY, task=task) for task in (1, 2, 3)]
+        self.assertEqual([round(step["seconds"], 2) for step in steps], [0.1, 0.05, 0.05], steps)
+        self.assertEqual(op.resume(2), {"step": "wait", "seconds": 0.1})
+        time.sleep(0.11)
+        self.assertEqual(op.resume(1), {"step": "done"})
+        self.assertAlmostEqual(op.resume(2)["seconds"], 0.1, 1)
+        time.sleep(0.11)
+        self.assertEqual([op.resume(2), op.resume(3)["step"]], [{"step": "done"}, "wait"])
 
     def test_a_wait_is_a_step(self):
         op = operator("await asyncio.sleep(30)\nreturn name")

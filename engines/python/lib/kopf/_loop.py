@@ -18,6 +18,9 @@ from asyncio import events, mixins
 # Rounds until the host gets a turn, so that code that never really waits cannot hold it up.
 _MAX_ROUNDS = 10_000
 
+# Seconds between two looks of a daemon at what other daemons of its instance do: the host resumes one of them only.
+_FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
+
 
 class _Clock:
     """The selector of a loop without files: it waits for times only."""
@@ -49,6 +52,8 @@ class Loop(asyncio.BaseEventLoop):
         self._selector = _Clock(self)
         self.driven = driven  # by steps of the host
         self.stops = set()  # futures of those who wait for the end of a daemon
+        self.others = set()  # futures of those who wait for a lock, a queue or an event: the loop of another daemon can end them
+        self.pause = 0  # of the last look at these
         self.wishes = collections.deque()  # (step, future): what the host is asked for, in order
 
     def _process_events(self, event_list):
@@ -87,6 +92,21 @@ class Loop(asyncio.BaseEventLoop):
         left = later[0]._when - self.time()
         return left if left >= self._clock_resolution else 0  # NaN is due at once, as for asyncio
 
+    def create_shared_future(self):
+        """Return the future of a wait for a lock, a queue or an event."""
+        future = self.create_future()
+        self.others.add(future)
+        future.add_done_callback(self.others.discard)
+        self.pause = _FIRST_PAUSE / 2
+        return future
+
+    def look(self):
+        """Return the seconds until the next look at what other loops do; None if nothing waits for them."""
+        if not self.others:
+            return None
+        self.pause = min(2 * self.pause, _LAST_PAUSE)
+        return self.pause
+
     def wish(self, step):
         """Ask the host for a step; the future gets the answer."""
         if not self.driven:
@@ -123,6 +143,14 @@ class Loop(asyncio.BaseEventLoop):
     subprocess_exec = subprocess_shell = connect_read_pipe = connect_write_pipe = _refuse
 
 
+class _Waits:
+    """What locks, queues and events take for their loop."""
+
+    @staticmethod
+    def create_future():
+        return events._get_running_loop().create_shared_future()
+
+
 class Policy(events.BaseDefaultEventLoopPolicy):
     """Makes loops for `asyncio.run` in sync functions."""
 
@@ -132,7 +160,7 @@ class Policy(events.BaseDefaultEventLoopPolicy):
 def install():
     """Make asyncio use these loops. Locks, queues and events of the script are for all of them: in the reference, handlers share a loop."""
     asyncio.set_event_loop_policy(Policy())
-    mixins._LoopBoundMixin._get_loop = lambda self: events._get_running_loop()
+    mixins._LoopBoundMixin._get_loop = lambda self: _Waits
 
 
 def warm():

@@ -116,8 +116,9 @@ class Task:
 
     def _delay(self, ready):
         """Return the seconds until a timer is due; None if there is none."""
-        seconds = self.loop.delay() if ready else 0
-        return None if seconds is None or seconds == float("inf") else seconds
+        times = [self.loop.delay() if ready else 0, self.loop.look() if self.kind == "daemon" else None]
+        seconds = min((time for time in times if time is not None), default=None)
+        return None if seconds == float("inf") else seconds
 
     def _turn(self):
         try:
