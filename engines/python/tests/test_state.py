@@ -29,6 +29,13 @@ class State(unittest.TestCase):
         op.run(0, BODY)
         self.assertEqual(op.run(0, BODY)["result"], ["h", True, True])
 
+    def test_bodies_in_memos_are_not_those_of_other_tasks(self):
+        op = operator("if 'b' in memo: return [memo.b.meta.name, memo.s['field'], type(memo.b) is kopf.Body]\nmemo.b, memo.s = body, spec",
+                      decorator="kopf.timer('kex', interval=1)", args="memo, body, spec, **_")
+        op.run(0, BODY)
+        op.host.segments[7] = {"metadata": {"name": "other"}}  # the newest body of the task that asks
+        self.assertEqual(op.run(0, BODY)["result"], ["obj1", "one", True])
+
     def test_memos_refuse_what_belongs_to_the_instance(self):
         self.assertIn("memo.x cannot be kept", operator("memo.x = lambda: 1").run(0, BODY)["error"]["message"])
 

@@ -135,6 +135,10 @@ class LiveBody(Body):
                 self._text, self._source = text, _codec.loads(text)
         return self._source
 
+    def __reduce__(self):
+        """Copy and pickle what it is now: in another task, the number would be that of another object."""
+        return Body, (self._find(),)
+
 
 def build_object_reference(body):
     """Return the reference to an object, for events. Absent fields are left out."""
