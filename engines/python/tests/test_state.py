@@ -207,7 +207,7 @@ class Scripts(unittest.TestCase):
         self.assertIn("is no lifecycle", self.refused("import kopf\nkopf.set_default_lifecycle(lambda handlers, **_: handlers)"))
 
     def test_globals_of_startup_handlers_are_warned_of(self):
-        op = Operator("import functools, kopf\n@kopf.on.startup()\ndef setup(**_):\n  global LOCK, CLIENT\n  LOCK = CLIENT = 1\n"
+        op = Operator("import functools, kopf\n@kopf.on.login()\ndef setup(**_):\n  global LOCK, CLIENT\n  LOCK = CLIENT = 1\n"
                       "@kopf.on.startup()\ndef other(**_): LOCAL = 1\nkopf.on.startup(id='part')(functools.partial(other, x=1))")
         [(task, level, text)] = op.host.logs
         self.assertEqual((task, level), (0, 30))

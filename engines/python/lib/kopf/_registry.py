@@ -113,7 +113,7 @@ class OperatorRegistry:
     def warn(self):
         """Warn of what works in the reference, and is silently lost here."""
         for handler in self.handlers:
-            names = _calls.assigned(handler.fn) if handler.kind == "startup" else ()
+            names = _calls.assigned(handler.fn) if handler.kind in ("startup", "login") else ()
             if names:
                 logging.getLogger("kopf").warning(
                     f"Handler {handler.id!r} assigns the global {', '.join(names)}, which other handlers may not see: they run in instances of "
