@@ -182,6 +182,12 @@ class Children(unittest.TestCase):
             step = op.resume(1)
         self.assertEqual(step, {"step": "done"})
 
+    def test_children_see_context_variables(self):
+        op = operator("import contextvars\nvar = contextvars.ContextVar('var')\nvar.set(name)\n"
+                      "async def a(**_): return var.get(None)\nawait kopf.execute(fns={'a': a})")
+        op.start(0, BODY)
+        self.assertEqual(op.start(0, BODY, task=100, parent=op.number, kind="sub", id="fn/a")["result"], "obj1")
+
     def test_a_patch_that_cannot_be_sent_ends_the_handler(self):
         op = operator("kwargs['patch'].status['x'] = print\nkopf.register(print, id='x')\nawait kopf.execute()")
         step = op.start(0, BODY)

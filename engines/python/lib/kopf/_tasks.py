@@ -29,7 +29,8 @@ class Task:
         self.executed, self.cancelled, self.waits = False, False, 0
         self.executing = asyncio.Lock()  # what is offered is that of one execute() at a time
         self.loop = self.main = None
-        self.context = contextvars.copy_context()
+        parent = tasks.get(header.get("parent"))
+        self.context = contextvars.copy_context() if parent is None else parent.context.copy()
         self.context.run(task_var.set, self)
         self.context.run(handler_var.set, _Current(handler, header))
 
