@@ -158,6 +158,11 @@ class Activities(unittest.TestCase):
         self.assertEqual(changed["persistence.diffbase_storage"]["ignored_fields"], ["spec.x", ["metadata", "annotations", "example.com/x"]])
         self.assertEqual(changed["persistence.progress_storage"]["field"], ["status", "example.com", "progress"])
 
+    def test_storages_with_options_of_their_own_are_those_of_kopf(self):
+        changed, _ = self.changes("class A(kopf.AnnotationsProgressStorage):\n  def __init__(self, **kwargs): super().__init__(prefix='my.op', **kwargs)\n"
+                                  "class B(A): 'Again.'\nsettings.persistence.progress_storage = B(v1=False)")
+        self.assertEqual(changed["persistence.progress_storage"]["prefix"], "my.op")
+
     def test_modes_of_ssl_are_those_of_the_host(self):
         for mode in ("none", "optional", "required"):
             changed, _ = self.changes(f"import ssl\nsettings.admission.server = kopf.WebhookServer(verify_mode=ssl.CERT_{mode.upper()})")
@@ -169,8 +174,10 @@ class Activities(unittest.TestCase):
     def test_what_cannot_be_is_an_error(self):
         self.assertIn("did you mean level", self.changes("settings.posting.levle = 1")[1])
         self.assertIn("no threads", self.changes("settings.execution.executor = 1")[1])
-        self.assertIn("storage of its own", self.changes(
-            "class S(kopf.AnnotationsProgressStorage): pass\nsettings.persistence.progress_storage = S()")[1])
+        for base, method, args in (("AnnotationsProgress", "def store(self, **_): pass", ""), ("AnnotationsProgress", "prefix = property(id)", ""),
+                                   ("MultiProgress", "def store(self, **_): pass", "[]"), ("Progress", "pass", "")):
+            self.assertIn("storage of its own", self.changes(
+                f"class S(kopf.{base}Storage):\n  {method}\nsettings.persistence.progress_storage = S({args})")[1])
 
     def test_logins(self):
         op = operator("return kopf.login_with_service_account(**kw) or kopf.login_with_kubeconfig(**kw)", "kopf.on.login()", args="**kw")

@@ -4,6 +4,7 @@ The host stores both. These classes describe how, and are assigned to the settin
 `persistence.progress_storage` and `persistence.diffbase_storage` in startup handlers.
 """
 
+import itertools
 from typing import TypedDict
 
 
@@ -26,6 +27,12 @@ def _field(field):
     return field if isinstance(field, str) else list(field)
 
 
+def _is_own(kind):
+    """Tell whether a class of the script does more than to choose the options of its storage."""
+    own = itertools.takewhile(lambda base: base.__module__ != __name__, kind.__mro__)
+    return any(name != "__init__" and hasattr(value, "__get__") for base in own for name, value in vars(base).items())
+
+
 class _Storage:
     """A description of a storage: its type and its options."""
 
@@ -35,11 +42,15 @@ class _Storage:
         self._options = options
 
     def _describe(self):
-        if self._type is None or type(self).__module__ != __name__:
+        """Return the description for the host. TypeError: a storage of the script."""
+        if self._type is None or _is_own(type(self)):
             raise TypeError(
                 f"{type(self).__name__} is a storage of its own, and cannot be used: the host stores the state. Use one of "
                 "kopf.AnnotationsProgressStorage, StatusProgressStorage, SmartProgressStorage, MultiProgressStorage, "
                 "AnnotationsDiffBaseStorage, StatusDiffBaseStorage, MultiDiffBaseStorage, with their options.")
+        return self._described()
+
+    def _described(self):
         return {"type": self._type, **{key: value for key, value in self._options.items() if value is not None}}
 
 
@@ -87,11 +98,13 @@ class SmartProgressStorage(ProgressStorage):
 class MultiProgressStorage(ProgressStorage):
     """Several storages: all are written, the first with a value is read."""
 
+    _type = "multi"
+
     def __init__(self, storages):
         super().__init__()
         self.storages = list(storages)
 
-    def _describe(self):
+    def _described(self):
         return [storage._describe() for storage in self.storages]
 
 
@@ -116,11 +129,13 @@ class StatusDiffBaseStorage(DiffBaseStorage):
 class MultiDiffBaseStorage(DiffBaseStorage):
     """Several storages: all are written, the first with a value is read."""
 
+    _type = "multi"
+
     def __init__(self, storages):
         super().__init__()
         self.storages = list(storages)
 
-    def _describe(self):
+    def _described(self):
         return [storage._describe() for storage in self.storages]
 
 
