@@ -203,6 +203,8 @@ class Scripts(unittest.TestCase):
         self.assertIn("declares no handlers", self.refused("import kopf"))
         self.assertEqual(self.refused("import os\nos.environ['REGION']"), "operator.py:2: KeyError: 'REGION': pass variables of the environment by --env NAME, or --config NAME=VALUE")
         self.assertEqual(self.refused("{}['x']"), "operator.py:1: KeyError: 'x'")
+        for statement in ("from .helpers import x", "from . import helpers"):
+            self.assertIn("run it as kopf run -m PACKAGE.MODULE", self.refused(statement))
         self.assertTrue(self.refused("from typing import nothing").endswith(f": this is {_scripts._VERSION}"))
         self.assertIn("ends itself", self.refused("import sys; sys.exit(1)"))
 

@@ -66,6 +66,8 @@ def _located(error, name):
     hint = ""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in sys.stdlib_module_names:
         hint = ": the sandbox does not have this module of the standard library"
+    elif isinstance(error, ImportError) and (error.name or "").startswith("__kopf_script_"):
+        hint = ": a script has no package for relative imports: run it as kopf run -m PACKAGE.MODULE"
     elif isinstance(error, ImportError) and (error.name or "").startswith("kopf."):
         hint = ": it is internal to Kopf, and not here: the host is the reactor. Use the public names of kopf"
     elif isinstance(error, ImportError) and error.name in sys.stdlib_module_names:
