@@ -41,6 +41,8 @@ class Registration(unittest.TestCase):
             "kopf.on.event(kopf.EVERYTHING, group='kopf.dev')(fn)\nkopf.on.event(ours, group='kopf.dev')(fn)")
         self.assertEqual([h["resource"] for h in handlers], [
             {"args": ["kex"], "version": "v1"}, {"args": [{"$": "EVERYTHING"}], "group": "kopf.dev"}, {"function": True, "group": "kopf.dev"}])
+        operator = Operator("import kopf\nkopf.on.event(kopf.EVERYTHING, group='')(lambda **_: None)")
+        self.assertIn("Name the core API in them", operator.registration["error"])
 
     def test_options_and_filters(self):
         [handler] = self.declared(
