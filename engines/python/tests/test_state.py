@@ -158,6 +158,11 @@ class Activities(unittest.TestCase):
         self.assertEqual(changed["persistence.diffbase_storage"]["ignored_fields"], ["spec.x", ["metadata", "annotations", "example.com/x"]])
         self.assertEqual(changed["persistence.progress_storage"]["field"], ["status", "example.com", "progress"])
 
+    def test_settings_are_for_startup_handlers(self):
+        op = operator("settings.posting.level = 40", "kopf.on.cleanup()", args="settings, **_")
+        self.assertEqual(op.run(0, activity="cleanup"), {"step": "done"})
+        self.assertEqual(op.host.logs, [(1, 30, "Handler 'fn' changes settings without an effect: posting.level. Only startup handlers can.")])
+
     def test_storages_with_options_of_their_own_are_those_of_kopf(self):
         changed, _ = self.changes("class A(kopf.AnnotationsProgressStorage):\n  def __init__(self, **kwargs): super().__init__(prefix='my.op', **kwargs)\n"
                                   "class B(A): 'Again.'\nsettings.persistence.progress_storage = B(v1=False)")

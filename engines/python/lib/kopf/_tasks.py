@@ -265,8 +265,11 @@ class Task:
         if arguments.warnings:
             step["warnings"] = [str(text) for text in arguments.warnings]
         settings = arguments.built("settings")
-        if settings is not None and self.kind == "startup":
-            step["settings"] = settings._changes()
+        changes = settings._changes() if settings is not None else None
+        if self.kind == "startup" and changes is not None:
+            step["settings"] = changes
+        elif changes:
+            arguments["logger"].warning(f"Handler {self.header['id']!r} changes settings without an effect: {', '.join(changes)}. Only startup handlers can.")
         return step
 
     def leaves(self):
