@@ -44,6 +44,7 @@ class Asyncio(unittest.TestCase):
         self.assertAlmostEqual(op.resume(2)["seconds"], 0.1, 1)
         time.sleep(0.11)
         self.assertEqual([op.resume(2), op.resume(3)["step"]], [{"step": "done"}, "wait"])
+        self.assertEqual(operator("await asyncio.Event().wait()", "kopf.daemon('kex')").start(0, BODY), {"step": "wait"})  # its own
 
     def test_a_wait_is_a_step(self):
         op = operator("await asyncio.sleep(30)\nreturn name")

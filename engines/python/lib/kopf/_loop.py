@@ -10,6 +10,7 @@ sync function runs to its end, and sleeps: then the whole instance waits.
 import asyncio
 import collections
 import heapq
+import itertools
 import sys
 import threading
 import time
@@ -20,6 +21,8 @@ _MAX_ROUNDS = 10_000
 
 # Seconds between two looks of a daemon at what other daemons of its instance do: the host resumes one of them only.
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
+
+_numbers = itertools.count(1)
 
 
 class _Clock:
@@ -50,6 +53,7 @@ class Loop(asyncio.BaseEventLoop):
     def __init__(self, driven=False):
         super().__init__()
         self._selector = _Clock(self)
+        self.number = next(_numbers)
         self.driven = driven  # by steps of the host
         self.stops = set()  # futures of those who wait for the end of a daemon
         self.others = set()  # futures of those who wait for a lock, a queue or an event: the loop of another daemon can end them
@@ -144,11 +148,27 @@ class Loop(asyncio.BaseEventLoop):
 
 
 class _Waits:
-    """What locks, queues and events take for their loop."""
+    """What locks, queues and events take for their loop if other loops use them, too."""
 
     @staticmethod
     def create_future():
         return events._get_running_loop().create_shared_future()
+
+
+def _made(kind, *args, **kwargs):
+    """Make a lock, a queue or an event, which knows the loop that makes it: None is the top level of the script."""
+    made = object.__new__(kind)
+    made._loop = getattr(events._get_running_loop(), "number", None)
+    return made
+
+
+def _loop_of(made):
+    """Return what makes the future of a wait. Once another loop waits, both can end the waits of each other."""
+    loop = events._get_running_loop()
+    if made._loop == loop.number:
+        return loop
+    made._loop = None
+    return _Waits
 
 
 class Policy(events.BaseDefaultEventLoopPolicy):
@@ -160,7 +180,7 @@ class Policy(events.BaseDefaultEventLoopPolicy):
 def install():
     """Make asyncio use these loops. Locks, queues and events of the script are for all of them: in the reference, handlers share a loop."""
     asyncio.set_event_loop_policy(Policy())
-    mixins._LoopBoundMixin._get_loop = lambda self: _Waits
+    mixins._LoopBoundMixin.__new__, mixins._LoopBoundMixin._get_loop = _made, _loop_of
 
 
 def warm():
