@@ -84,6 +84,12 @@ class State(unittest.TestCase):
             {"type": "T", "reason": "R", "message": "", "object": {"kind": "Pod", "metadata": {"name": "p", "uid": "u2"}}},
             {"level": 40, "type": "Error", "reason": "ZeroDivisionError", "message": "oh division by zero"}])
 
+    def test_events_do_not_fail_handlers(self):
+        op = operator("kopf.info({'kind': 'Pod'}, reason='R')\nreturn 'posted'")
+        op.host.event = lambda task, event: -4
+        self.assertEqual(op.run(0, BODY)["result"], "posted")
+        self.assertIn("the event is not posted: it is not granted to the operator. Ignoring and continuing", op.host.logs[0][2])
+
     def test_logs_belong_to_the_task(self):
         op = operator("logger.info('hi %s', 1)\nlogging.getLogger('x').warning('w')\ntry: 1/0\nexcept Exception: logger.exception('bad')")
         op.run(0, BODY)

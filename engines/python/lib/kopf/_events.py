@@ -1,6 +1,7 @@
 """Kubernetes events about objects."""
 
 import collections.abc
+import logging
 import sys
 
 from kopf import _codec, _context, _hierarchies, _host
@@ -39,7 +40,10 @@ def _post(objs, level, type, reason, message, backoffs):
         subject = _subject(obj)
         if subject.get("metadata", {}).get("uid") != task.header.get("uid") or not task.header.get("uid"):
             posted["object"] = subject
-        _host.event(task.number, posted)
+        try:
+            _host.event(task.number, posted)
+        except _host.HostError as error:  # as in the reference, events do not fail handlers
+            logging.getLogger("kopf.events").warning(f"{error}. Ignoring and continuing. Event: type={type!r}, reason={reason!r}, message={message!r}.")
 
 
 def _subject(obj):

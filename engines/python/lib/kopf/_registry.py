@@ -106,7 +106,7 @@ class OperatorRegistry:
     def append(self, handler):
         """Add a handler. RuntimeError: the operator runs already."""
         if self.closed:
-            raise RuntimeError(f"@kopf.{handler.kind}: handlers are declared when the script is loaded, not by handlers. "
+            raise RuntimeError(f"@kopf.on.{handler.kind}: handlers are declared when the script is loaded, not by handlers. "
                                "In a handler, use @kopf.subhandler.")
         self.handlers.append(handler)
 
