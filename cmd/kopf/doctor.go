@@ -44,6 +44,9 @@ not need.`,
 			case o.clusterwide && len(o.namespaces) > 0:
 				return errBothScopes
 			}
+			if err := checkNamespaces(o.namespaces); err != nil {
+				return err
+			}
 			if len(o.namespaces) == 0 && !o.clusterwide {
 				o.namespaces = []string{"default"}
 			}

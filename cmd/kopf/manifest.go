@@ -105,7 +105,7 @@ func (o *manifestOptions) check() error {
 	case o.values && (o.hosted || o.image != ""):
 		return usageError{errors.New("--values is for the Helm chart: leave out --image and --hosted")}
 	}
-	return nil
+	return checkNamespaces(o.namespaces)
 }
 
 func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, stderr io.Writer) error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -268,6 +269,15 @@ func (o *runOptions) checkReplicas() error {
 
 var errBothScopes = usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
 
+// checkNamespaces refuses --namespace with an empty name, as of a variable of the shell that is not set: where namespaces cannot be
+// listed, it would be the whole cluster.
+func checkNamespaces(namespaces []string) error {
+	if slices.ContainsFunc(namespaces, func(name string) bool { return strings.TrimSpace(name) == "" }) {
+		return usageError{errors.New("--namespace is empty: name a namespace, or leave the flag out")}
+	}
+	return nil
+}
+
 // checkScope requires either namespaces or the whole cluster.
 func checkScope(clusterwide bool, namespaces []string, log zerolog.Logger) error {
 	switch {
@@ -277,7 +287,7 @@ func checkScope(clusterwide bool, namespaces []string, log zerolog.Logger) error
 		log.Warn().Msg("Absence of either namespaces or cluster-wide flag will become an error soon. " +
 			"For now, switching to the cluster-wide mode for backward compatibility.")
 	}
-	return nil
+	return checkNamespaces(namespaces)
 }
 
 // peers returns the peering options of the flags.

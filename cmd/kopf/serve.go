@@ -131,6 +131,9 @@ func (o *serveOptions) setDirectory(args []string) error {
 	case o.identity != string(identity.Token) && o.identity != string(identity.Impersonate):
 		return usageError{fmt.Errorf("--identity %q: want %s, or %s", o.identity, identity.Token, identity.Impersonate)}
 	}
+	if err := checkNamespaces(o.namespaces); err != nil {
+		return err
+	}
 	if err := o.listen.check(); err != nil {
 		return err
 	}
