@@ -36,7 +36,7 @@ func setFromEnvironment(cmd *cobra.Command, flag *pflag.Flag, option string, spl
 	name := "KOPF_" + strings.ToUpper(strings.ReplaceAll(cmd.Name()+"_"+option, "-", "_"))
 	text, isSet := os.LookupEnv(name)
 	if _, demands := flag.Value.(*demand); isSet && text == "" && (demands || strings.HasPrefix(flag.Name, "verification-")) {
-		return usageError{fmt.Errorf("%s is empty, so no signature would be demanded: remove it, or give it a value", name)}
+		return usageError{fmt.Errorf("%s is empty, so signatures would not be verified as demanded: remove it, or give it a value", name)}
 	}
 	if text == "" {
 		return nil

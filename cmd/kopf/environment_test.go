@@ -56,7 +56,7 @@ func TestWrongValuesInTheEnvironment(t *testing.T) {
 
 // An empty variable is as none, unless it would demand a signature: then nothing would be verified.
 func TestEmptyVariablesDemandNoSignature(t *testing.T) {
-	for name, good := range map[string]bool{"KOPF_RUN_PEERING": true, "KOPF_RUN_VERIFY": true, "KOPF_RUN_GITHUB_OWNER": false, "KOPF_RUN_VERIFICATION_KEY": false, "KOPF_RUN_CERT_SUBJECT": false} {
+	for name, good := range map[string]bool{"KOPF_RUN_PEERING": true, "KOPF_RUN_VERIFY": true, "KOPF_RUN_GITHUB_OWNER": false, "KOPF_RUN_VERIFICATION_KEY": false, "KOPF_RUN_CERT_SUBJECT": false, "KOPF_RUN_SIGSTORE_TRUST_CONFIG": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "")
 			if err := fromEnvironment(newRunCmd(io.Discard, io.Discard)); (err == nil) != good {

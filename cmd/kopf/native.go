@@ -20,7 +20,7 @@ func (o *runOptions) program() (io.ReadWriteCloser, error) {
 	switch {
 	case len(o.modules) > 1:
 		return nil, usageError{errors.New("- is the whole operator: it cannot be combined with modules")}
-	case o.demanded():
+	case o.demanded() || o.trust != "":
 		return nil, usageError{errors.New("- is a native program, which cannot be verified: run the module instead")}
 	}
 	conn, err := net.FileConn(os.Stdin)

@@ -31,7 +31,7 @@ func (o *verificationOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var((*demand)(&o.issuer), "cert-oidc-issuer", "the `URL` of the identity provider of --cert-subject")
 	flags.Var((*demand)(&o.owner), "github-owner", "require a signature by a GitHub workflow of this `OWNER`")
 	flags.Var((*demand)(&o.repo), "github-repo", "require a signature by a GitHub workflow of this `REPOSITORY` of --github-owner")
-	flags.StringVar(&o.trust, "sigstore-trust-config", "", "the `file` with the trusted root for certificates (default kopf/trusted_root.json in the configuration directory, or else that of the public Sigstore)")
+	flags.Var((*demand)(&o.trust), "sigstore-trust-config", "the `file` with the trusted root for certificates (default kopf/trusted_root.json in the configuration directory, or else that of the public Sigstore)")
 	flags.Var((*demand)(&o.config), "verification-config-path", "require the signatures that this `file` lists (default kopf/verification.yml in the configuration directory)")
 }
 
@@ -44,8 +44,8 @@ func (o *verificationOptions) named() bool {
 	return len(o.keys) > 0 || o.subject != "" || o.owner != ""
 }
 
-// demand is the value of a flag that demands signatures. It is not empty, as a shell variable is
-// that is not set: then nothing would be demanded.
+// demand is the value of a flag that demands signatures, or says how they are verified. It is not
+// empty, as a shell variable is that is not set: then less would be demanded.
 type demand string
 
 // Set refuses the empty text.
@@ -71,7 +71,10 @@ func (o *verificationOptions) demanded() bool {
 
 // checkSigners checks the flags once, before they are used.
 func (o *verificationOptions) checkSigners() error {
-	if !o.demanded() {
+	switch {
+	case !o.demanded() && o.trust != "":
+		return usageError{errors.New("--sigstore-trust-config alone demands no signatures: add --verify, or flags that name signers, like --cert-subject")}
+	case !o.demanded():
 		return nil
 	}
 	_, err := o.demands()
