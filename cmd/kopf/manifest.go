@@ -104,6 +104,8 @@ func (o *manifestOptions) check() error {
 		return usageError{errors.New("--hosted goes with neither --peering nor --admission-managed: hosted operators take part in no peering, and the host keeps the configurations of webhooks")}
 	case o.values && (o.hosted || o.image != ""):
 		return usageError{errors.New("--values is for the Helm chart: leave out --image and --hosted")}
+	case (o.image != "" || o.hosted || o.values) && len(o.configFiles)+len(o.environment) > 0:
+		return usageError{errors.New("--config-file and --env do not go with --image, --hosted and --values: what they read may be secret, so it is not printed; use --config for the rest")}
 	}
 	return checkNamespaces(o.namespaces)
 }
@@ -117,9 +119,13 @@ func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, s
 	if err != nil {
 		return err
 	}
+	config, err := o.guestConfig()
+	if err != nil {
+		return err
+	}
 	op := &deployment.Operator{
 		Name: o.nameOf(modules[0], registrations[0]), Namespace: cmp.Or(o.into, deployment.Home(o.namespaces)), Namespaces: o.namespaces,
-		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Replicas: o.pods, Shared: o.shared, Hosted: o.hosted,
+		Registrations: registrations, Resources: resources, Config: config, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Replicas: o.pods, Shared: o.shared, Hosted: o.hosted,
 	}
 	objects, err := o.objects(op, modules)
 	var problems deployment.Problems

@@ -105,6 +105,7 @@ func TestMistakes(t *testing.T) {
 		{"run foreign.wasm -n x --traces collector:4318", exitUsage, `invalid URL "collector:4318" in --traces: must be like http://collector:4318`},
 		{"run foreign.wasm -n x --lease x", exitUsage, "add --replicas leader"},
 		{"manifest foreign.wasm -n x --replicas 0", exitUsage, "at least one pod runs"},
+		{"manifest foreign.wasm -n x --hosted --env HOME", exitUsage, "--config-file and --env do not go with --image, --hosted and --values"},
 		{"manifest foreign.wasm -n x --replicas 2 --hosted", exitUsage, "either --replicas or --hosted can be used"},
 		{"run - -n x", exitUsage, "standard input is no connection with one\n"},
 		{"serve missing", exitError, "missing: no such file or directory"},

@@ -141,6 +141,44 @@ func TestManifests(t *testing.T) {
 	}
 }
 
+// TestConfigurationIsDeployed: an operator that needs a configuration would not start without it. Kubernetes replaces $(NAME) in
+// arguments of containers, and $$ stands for $ there.
+func TestConfigurationIsDeployed(t *testing.T) {
+	o := operator(handler(abi.KindCreate, "shops"))
+	o.Namespaces, o.Config = []string{"ops"}, map[string]string{"path": "$(POD_ID)", "greeting": "hello"}
+	module := []string{"oci://example.com/op:v1"}
+	workload, err := o.Deployment("example.com/kopf:v1", module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := o.Values(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared, err := o.Declaration(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		object dicts.Object
+		want   []string
+	}{
+		{workload[len(workload)-1], []string{"--config=greeting=hello", "--config=path=$$(POD_ID)"}},
+		{values, []string{"--config=greeting=hello", "--config=path=$$(POD_ID)"}},
+		{declared, []string{"greeting: hello", "path: $(POD_ID)"}},
+	} {
+		text, err := yaml.Marshal(tt.object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+	}
+}
+
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {

@@ -35,6 +35,8 @@ type Operator struct {
 	Registrations []*abi.Registration // of its modules
 	Resources     []Resource          // that exist, or will exist
 
+	Config map[string]string // what the operator reads by kopf.Config
+
 	Wanted    bool   // whether requests that the modules declare are granted
 	Peering   string // the name of the peering objects; empty: the operator stands alone
 	Admission string // the name of the webhook configurations that the operator keeps

@@ -41,5 +41,8 @@ func (o *Operator) Values(modules []string) (dicts.Object, error) {
 	if o.Shared {
 		values["shared"] = true
 	}
+	if len(o.Config) > 0 {
+		values["args"] = list(o.configFlags())
+	}
 	return values, nil
 }

@@ -3,6 +3,7 @@ package deployment
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -115,7 +116,17 @@ func (o *Operator) flags() []string {
 		server := fmt.Sprintf(`{"type":"server","port":%d,"service":{"namespace":%q,"name":%q,"port":443}%s}`, webhookPort, o.Namespace, o.Name, secret)
 		flags = append(flags, "--admission-managed="+o.Admission, "--admission-server="+server)
 	}
-	return append(flags, fmt.Sprintf("--liveness=http://0.0.0.0:%d/healthz", probePort), "--log-format=json")
+	flags = append(flags, fmt.Sprintf("--liveness=http://0.0.0.0:%d/healthz", probePort), "--log-format=json")
+	return append(flags, o.configFlags()...)
+}
+
+// configFlags are the flags of kopf run with the configuration, as arguments of a container, in which Kubernetes replaces $(NAME).
+func (o *Operator) configFlags() []string {
+	var flags []string
+	for _, key := range slices.Sorted(maps.Keys(o.Config)) {
+		flags = append(flags, "--config="+strings.ReplaceAll(key+"="+o.Config[key], "$", "$$"))
+	}
+	return flags
 }
 
 // Declaration returns the declaration for hosts: a WasmOperator if the operator serves its own namespace only, else a
@@ -130,8 +141,19 @@ func (o *Operator) Declaration(modules []string) (dicts.Object, error) {
 		return nil, err
 	}
 	spec := dicts.Object{"module": modules[0], "serviceAccountName": o.Name}
+	grants := dicts.Object{}
 	if o.wantsAny() {
-		spec["grants"] = dicts.Object{"wanted": true}
+		grants["wanted"] = true
+	}
+	if len(o.Config) > 0 {
+		config := dicts.Object{}
+		for key, value := range o.Config {
+			config[key] = value
+		}
+		grants["config"] = config
+	}
+	if len(grants) > 0 {
+		spec["grants"] = grants
 	}
 	declaration := dicts.Object{"apiVersion": "hosting.kopf.dev/v1alpha1", "kind": "WasmOperator", "metadata": o.metadata(o.Namespace), "spec": spec}
 	if !slices.Equal(o.Namespaces, []string{o.Namespace}) {
