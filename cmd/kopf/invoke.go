@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -95,8 +96,8 @@ func (o *invokeOptions) check(args []string) error {
 		return usageError{fmt.Errorf("name a handler of %s: kopf inspect shows them", args[0])}
 	case len(args) > 3:
 		return usageError{fmt.Errorf("%d arguments: want a module, a handler and one file with an object", len(args))}
-	case o.retry < 0:
-		return usageError{fmt.Errorf("--retry %d: want a number of attempts", o.retry)}
+	case o.retry < 0 || o.retry > math.MaxInt32:
+		return usageError{fmt.Errorf("--retry %d: want a number of attempts, at most %d", o.retry, math.MaxInt32)}
 	case o.timeout <= 0:
 		return usageError{fmt.Errorf("--timeout %v: want a time, like 10s", o.timeout)}
 	case o.lifetime <= 0:

@@ -15,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator/answers"
 	"github.com/kopf-wasm/kopf/reactor/causes"
@@ -49,7 +50,7 @@ type Options struct {
 	Settings *settings.Settings // nil: the defaults
 	Answers  *answers.Answers   // nil: all requests are refused
 
-	// Lifetime is when a daemon or a background handler is asked to stop.
+	// Lifetime is when a daemon or a background handler is asked to stop: after a century at most.
 	Lifetime time.Duration
 }
 
@@ -101,7 +102,11 @@ func newCall(h *registries.Handler, indices []string, o *Options) (*call, error)
 			return nil, usage("memo %q: %w", key, err)
 		}
 	}
+	o.Lifetime = min(o.Lifetime, durations.Century)
 	c := &call{Options: o, handler: h, memo: memos.New(base, account)}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	services := &handling.Services{Base: base, Account: account, Events: events.New(o.Settings), Indices: indexing.New(indices, account)}
 	object := &handling.Object{Services: services, Patch: patching.New(nil), Log: loggers.ForObject(&log, "object", o.Object)}
 	if o.Object != nil {
@@ -155,7 +160,7 @@ func (c *call) run(ctx context.Context, seen *observer) (*Result, error) {
 		defer c.stopAfter(c.Lifetime)()
 	}
 	x := &handling.Execution{Settings: c.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary}
-	state := progression.HandlerState{Active: true, Started: time.Now().Add(-time.Duration(c.Retry) * time.Minute), Retries: c.Retry}
+	state := progression.HandlerState{Active: true, Started: time.Now().Add(-durations.Seconds(60 * float64(c.Retry))), Retries: c.Retry}
 	done, err := x.Attempt(ctx, c.handler, c.cause, state)
 	defer c.cause.Patch.Release(context.WithoutCancel(ctx), 0)
 	switch {

@@ -3,6 +3,7 @@ package invocations
 import (
 	"bytes"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,6 +223,57 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("error = %v, want %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestUselessOptions: what a handler would not get is refused, and not ignored.
+func TestUselessOptions(t *testing.T) {
+	guest := &guesttest.Guest{Handlers: []abi.Handler{
+		guesttest.Declared(abi.KindCreate, "create_fn", ""), guesttest.Declared(abi.KindTimer, "tick", `{"interval":1}`),
+		guesttest.Declared(abi.KindValidate, "check", ""), guesttest.Declared(abi.KindStartup, "begin", ""),
+	}}
+	subject := object(t, example)
+	for _, tt := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Handler: "begin", Object: subject}, `the handler "begin" is called without an object: leave out its file`},
+		{Options{Handler: "create_fn", Object: subject, Operation: "CREATE"}, `--operation is for admission handlers, and "create_fn" is a handler of the kind create`},
+		{Options{Handler: "tick", Object: subject, Old: subject}, `--old is for handlers of changes and of admission, and "tick" is a handler of the kind timer`},
+		{Options{Handler: "check", Object: subject, Old: subject, Operation: "DELETE"}, "--old is for updates: leave it out with --operation DELETE"},
+	} {
+		_, err := Call(t.Context(), guest, tt.o)
+		var mistake UsageError
+		if !errors.As(err, &mistake) || err.Error() != tt.want {
+			t.Errorf("error = %v, want %s", err, tt.want)
+		}
+	}
+}
+
+// TestHugeOptions: neither the time of the first attempt nor that of the cancellation overflows.
+func TestHugeOptions(t *testing.T) {
+	guest := &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindDaemon, "daemon", ""), guesttest.Declared(abi.KindCreate, "fn", "")},
+		Do: map[string]guesttest.Handler{
+			"daemon": func(_ *guesttest.Call, answer *abi.Answer) *abi.Step {
+				if answer != nil && len(answer.Stopped) > 0 {
+					return guesttest.Result(`"` + answer.Stopped[0] + `"`)
+				}
+				return guesttest.Wait(3e9)
+			},
+			"fn": func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
+				if c.Started > time.Now().Format(time.RFC3339) {
+					return guesttest.Permanent("it was started at " + c.Started)
+				}
+				return guesttest.Result(`"ok"`)
+			},
+		},
+	}
+	if text, failed := printed(t, guest, Options{Handler: "daemon", Object: object(t, example), Lifetime: math.MaxInt64}); failed || text != "daemon (daemon) succeeded\nresult:\n  operator_exiting\n" {
+		t.Errorf("failed = %v, output:\n%s", failed, text)
+	}
+	if text, failed := printed(t, guest, Options{Handler: "fn", Object: object(t, example), Retry: math.MaxInt32}); failed {
+		t.Errorf("output:\n%s", text)
 	}
 }
 

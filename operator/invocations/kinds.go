@@ -1,6 +1,8 @@
 package invocations
 
 import (
+	"slices"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/causes"
@@ -9,6 +11,25 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 	"github.com/kopf-wasm/kopf/stores"
 )
+
+// check refuses options that the handler would not get.
+func (c *call) check() error {
+	kind := c.handler.Spec.Kind
+	reviews := kind == abi.KindValidate || kind == abi.KindMutate
+	switch {
+	case (activities[kind] != "" || kind == abi.KindBackground) && (c.Object != nil || c.Old != nil):
+		return usage("the handler %q is called without an object: leave out its file", c.handler.ID)
+	case c.Operation != "" && !reviews:
+		return usage("--operation is for admission handlers, and %q is a handler of the kind %s", c.handler.ID, kind)
+	case c.Old == nil:
+		return nil
+	case reviews && c.Operation != "" && c.Operation != "UPDATE":
+		return usage("--old is for updates: leave it out with --operation %s", c.Operation)
+	case reviews || slices.Contains([]abi.Kind{abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField}, kind):
+		return nil
+	}
+	return usage("--old is for handlers of changes and of admission, and %q is a handler of the kind %s", c.handler.ID, kind)
+}
 
 // kind returns the kind of cause that the handler is called for.
 func (c *call) kind(o *handling.Object) (handling.Kind, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/simulation"
 )
@@ -35,7 +36,7 @@ func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
 	_ = modules[0].Close(ctx) // it is in the cache now, and its mistakes are known
 	var result *Result
 	inside := context.WithoutCancel(ctx) // no channel may be used both inside and outside of a bubble
-	limited := simulation.Run(time.Now(), p.Timeout+loading, func(t *simulation.Time) {
+	limited := simulation.Run(time.Now(), min(p.Timeout, durations.Century)+loading, func(t *simulation.Time) {
 		result, err = p.call(inside, t, o)
 	})
 	switch {
