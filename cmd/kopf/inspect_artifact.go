@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -41,6 +42,9 @@ type attachment struct {
 
 // inspectArtifact shows an artifact. It reads the module, but does not run it.
 func (o *moduleOptions) inspectArtifact(ctx context.Context, name string, asJSON bool, stdout, stderr io.Writer) error {
+	if len(o.config)+len(o.configFiles)+len(o.environment) > 0 || o.engine != "" || o.packages != "" {
+		return usageError{errors.New("--config, --config-file, --env, --engine and --packages are for modules that are run, and an artifact is only read: pull it by kopf pull --output FILE, and inspect the file")}
+	}
 	finder, err := o.finder(stderr)
 	if err != nil {
 		return err

@@ -71,6 +71,7 @@ func TestMistakes(t *testing.T) {
 		{"run oci:/ghcr.io/me/op:v1 -n x", exitError, "is it an artifact? oci://ghcr.io/me/op:v1"},
 		{"run some/folder:v1 -n x", exitError, "some/folder:v1: no such file or directory\n"},
 		{"run https://example.com/op.wasm -n x", exitError, "only files and artifacts (oci://…) are run"},
+		{"inspect oci://localhost:1/me/op:v1 --config a=b", exitUsage, "an artifact is only read: pull it by kopf pull --output FILE, and inspect the file"},
 		{"run oci://ghcr.io/me/op -n x", exitUsage, "name a tag or a digest, like oci://ghcr.io/me/operator:v1"},
 		{"run oci://ghcr.io/Me/op:v1 -n x", exitUsage, "in lower case"},
 		{"run op.js -n x --engine oci://x", exitError, "the engine for op.js: oci://x: invalid reference"},
