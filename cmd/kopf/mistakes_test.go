@@ -114,6 +114,8 @@ func TestMistakes(t *testing.T) {
 		{"serve a b", exitUsage, `unexpected argument "b": want one directory at most`},
 		{"serve --dry-run", exitUsage, "--dry-run checks a directory: name it"},
 		{"serve . --install", exitUsage, "--install is about clusters"},
+		{"serve . --allow-any-account", exitUsage, "--allow-any-account is about declarations of a cluster"},
+		{"serve --install --watch-roles", exitUsage, "either --install or --watch-roles can be used"},
 		{"serve . -n x", exitUsage, "either --namespace can be used, or a directory"},
 		{"serve --packages wheels", exitUsage, "--engine and --packages are about scripts of a directory"},
 		{"serve . --packages missing", exitError, "--packages: stat missing: no such file or directory"},

@@ -122,6 +122,10 @@ func (o *serveOptions) setDirectory(args []string) error {
 		return usageError{fmt.Errorf("unexpected argument %q: want one directory at most", args[1])}
 	case o.dryRun && len(args) == 0:
 		return usageError{errors.New("--dry-run checks a directory: name it")}
+	case o.install && o.watchRoles:
+		return usageError{errors.New("either --install or --watch-roles can be used, not both: each prints roles, and exits")}
+	case len(args) == 1 && o.unchecked:
+		return usageError{errors.New("--allow-any-account is about declarations of a cluster: either it can be used, or a directory")}
 	case len(args) == 1 && o.watchRoles:
 		return usageError{errors.New("--watch-roles is about declarations of a cluster: leave out the directory")}
 	case len(args) == 1 && o.install:
