@@ -76,6 +76,7 @@ properties:
 const inRust = `
 //! A module.
 /* a comment */
+/*/ struct VolumeSpec { /* nested */ old: u8 } */
 use serde::Deserialize;
 
 /// What people write.
@@ -216,6 +217,8 @@ func TestTypesWithoutASchema(t *testing.T) {
 		{"a.rs", "struct A { b }", `A: line 0: want ":", got ""`},
 		{"a.rs", "struct A { b: u8 }\nconst X: &str = \"", "line 2: a text without an end"},
 		{"a.rs", "/* ", "line 1: a comment without an end"},
+		{"a.rs", "\n/*/ \n", "line 2: a comment without an end"},
+		{"a.rs", "struct A { b: u8 }\n/* /*\n*/ ", "line 2: a comment without an end"},
 	} {
 		types, err := source(t, tt.file, tt.text)
 		if err == nil {

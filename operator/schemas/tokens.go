@@ -57,7 +57,7 @@ func (s *rustScanner) next() error {
 		}
 		s.at += len(line)
 	case strings.HasPrefix(rest, "/*"):
-		return s.skip("*/", "comment")
+		return s.comment()
 	case c == 'r' && (strings.HasPrefix(rest, `r"`) || strings.HasPrefix(rest, "r#")) && !isWord(rune(rest[min(2, len(rest)-1)])):
 		return s.raw()
 	case c == '"':
@@ -80,11 +80,33 @@ func (s *rustScanner) next() error {
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// skip moves behind an end.
-func (s *rustScanner) skip(end, what string) error {
+// comment moves behind a comment, in which others may be nested.
+func (s *rustScanner) comment() error {
+	begin, depth := s.line, 0
+	for at := s.at; at < len(s.text); at++ {
+		switch rest := s.text[at:]; {
+		case strings.HasPrefix(rest, "/*"):
+			depth++
+			at++
+		case strings.HasPrefix(rest, "*/"):
+			depth--
+			at++
+			if depth == 0 {
+				s.at = at + 1
+				return nil
+			}
+		case rest[0] == '\n':
+			s.line++
+		}
+	}
+	return fmt.Errorf("line %d: a comment without an end", begin)
+}
+
+// skip moves behind the end of a text.
+func (s *rustScanner) skip(end string) error {
 	at := strings.Index(s.text[s.at:], end)
 	if at < 0 {
-		return fmt.Errorf("line %d: a %s without an end", s.line, what)
+		return fmt.Errorf("line %d: a text without an end", s.line)
 	}
 	s.line += strings.Count(s.text[s.at:s.at+at], "\n")
 	s.at += at + len(end)
@@ -101,7 +123,7 @@ func (s *rustScanner) raw() error {
 	}
 	begin := s.at + 1 + hashes + 1
 	s.at = begin
-	if err := s.skip(`"`+strings.Repeat("#", hashes), "text"); err != nil {
+	if err := s.skip(`"` + strings.Repeat("#", hashes)); err != nil {
 		return err
 	}
 	s.add(rustToken{text: s.text[begin : s.at-1-hashes], literal: true})
