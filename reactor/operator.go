@@ -429,6 +429,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	op.runnables.Limit(op.Settings.Execution.MaxWorkers)
 	initial := op.generations.Present()
 	initial.Registry.Bind(ctx, log, op.askLater, handling.AskForResource(&log))
+	op.warnOfIDs(initial.Registry, log)
 	initial.Indexed.Add() // until the first streams are known
 	orchestrator := observation.NewOrchestrator()
 	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepare, op.start, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })

@@ -104,6 +104,7 @@ func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls
 	if err := op.reclaim(e); err != nil {
 		return nil, err
 	}
+	op.warnOfIDs(e.Registry, log)
 	return op.takeOver(serving, e), nil //nolint:contextcheck // the same
 }
 
