@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/rs/zerolog"
@@ -12,8 +11,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
-
-var errNoCluster = errors.New("there is no cluster: no kubeconfig, and no service account of a pod")
 
 // Resources returns the resources of the cluster of the current context, or of the cluster that this program runs in.
 //
@@ -29,7 +26,7 @@ func ResourcesAs(ctx context.Context, login Login, log zerolog.Logger) ([]select
 		return nil, fmt.Errorf("login: %w", err)
 	}
 	if len(own) == 0 {
-		return nil, errNoCluster
+		return nil, credentials.ErrNone
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

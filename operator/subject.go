@@ -57,7 +57,7 @@ func (s Subject) find(ctx context.Context, own *settings.Settings) (*found, erro
 		return nil, fmt.Errorf("login: %w", err)
 	}
 	if len(logins) == 0 {
-		return nil, errNoCluster
+		return nil, credentials.ErrNone
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -24,7 +25,7 @@ func (o *clusterOptions) addFlags(flags *pflag.FlagSet) {
 func (o *clusterOptions) login() (operator.Login, error) {
 	if o.kubeconfig != "" {
 		if _, err := os.Stat(o.kubeconfig); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--kubeconfig: %w", err)
 		}
 		if err := os.Setenv("KUBECONFIG", o.kubeconfig); err != nil {
 			return nil, err

@@ -86,6 +86,7 @@ func TestMistakes(t *testing.T) {
 		{"run foreign.wasm --namspace x", exitUsage, "unknown flag: --namspace"},
 		{"run -m module.absent -n x", exitUsage, "no module named module.absent: neither module/absent.py nor module/absent/__init__.py exists"},
 		{"run op.py -n x --engine foreign.wasm --packages absent", exitError, "--packages absent: stat absent: no such file"},
+		{"run foreign.wasm -n x --kubeconfig missing", exitError, "--kubeconfig: stat missing: no such file"},
 		{"run foreign.wasm -n x --github-repo x", exitUsage, "--github-repo belongs to --github-owner"},
 		{"run foreign.wasm -n x --cert-oidc-issuer https://x.example", exitUsage, "--cert-subject and --cert-oidc-issuer belong together"},
 		{"run foreign.wasm -n x --verification-annotation env=prod", exitUsage, "--verification-annotation belongs to flags that name signers"},

@@ -8,6 +8,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// ErrNone is the error of commands if the host has no credentials.
+var ErrNone = errors.New("there is no cluster: no kubeconfig, and no service account of a pod: set KUBECONFIG to a file with a current context")
+
 // HostLogin is one way in which the host can log in.
 type HostLogin struct {
 	// Name identifies the login for login handlers.

@@ -40,7 +40,7 @@ type Announcement struct {
 // Announce writes the record once. It logs a warning for each peering object that does not
 // exist.
 //
-// Errors: ErrNoPeering, and those of the cluster.
+// Errors: credentials.ErrNone, ErrNoPeering, and those of the cluster.
 //
 // Kopf: kopf._core.engines.peering.touch_command (v1.45).
 func Announce(ctx context.Context, a Announcement) error {
@@ -48,6 +48,9 @@ func Announce(ctx context.Context, a Announcement) error {
 	own, err := credentials.FromHost(ctx, a.Logins, log)
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
+	}
+	if len(own) == 0 {
+		return credentials.ErrNone
 	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
