@@ -16,7 +16,7 @@ type clusterOptions struct {
 }
 
 func (o *clusterOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` (default $KUBECONFIG, or ~/.kube/config, or the service account of a pod)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` (default the service account of a pod, or else $KUBECONFIG, or ~/.kube/config)")
 	flags.StringVar(&o.context, "context", "", "the `name` of a context in the kubeconfig (default its current context)")
 }
 
