@@ -1,4 +1,4 @@
-// Runs the scenarios in the tests of Node.
+// Runs the scenarios in the tests of Node.js.
 
 // [scenarios]
 
