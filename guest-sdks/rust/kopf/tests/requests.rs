@@ -177,7 +177,7 @@ fn servers_answer() {
 }
 
 #[test]
-fn what_is_not_granted_is_permanent() {
+fn what_is_not_granted_is_arbitrary() {
     let denied = fixture().respond(|_| Some(Reply::none("NotGranted", "grant it")));
     let outcome = denied.run(async |c: Change| c.api("v1", "pods").get("x").await);
     let error = outcome.error.unwrap();
