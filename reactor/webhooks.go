@@ -25,7 +25,7 @@ type Leader interface {
 }
 
 // ErrNoServer means that the API server cannot reach the handlers for admission or conversion.
-var ErrNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
+var ErrNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: add --admission-server SERVER, or set admission.server")
 
 // webhooks makes the webhooks of the admission handlers; nil if there is nothing to serve.
 func (op *Operator) webhooks() (Webhooks, error) {

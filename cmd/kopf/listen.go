@@ -34,7 +34,12 @@ func (o *listenOptions) check() error {
 	case o.certificate != "" && len(o.addresses) == 0:
 		return usageError{errors.New("--tls-cert-file is for --listen: add an address")}
 	}
-	for _, address := range o.addresses {
+	return checkAddresses(o.addresses...)
+}
+
+// checkAddresses checks the form of the addresses of --listen.
+func checkAddresses(addresses ...string) error {
+	for _, address := range addresses {
 		if _, _, err := net.SplitHostPort(address); err != nil {
 			return usageError{fmt.Errorf("--listen %q: want an address with a port, like 127.0.0.1:8080", address)}
 		}

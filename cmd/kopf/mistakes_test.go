@@ -104,6 +104,7 @@ func TestMistakes(t *testing.T) {
 		{"manifest foreign.wasm -n x --shared", exitUsage, "add --replicas PODS"},
 		{"manifest foreign.wasm -n x --replicas 2 --shared --peering x", exitUsage, "either --shared or --peering can be used"},
 		{"run foreign.wasm -n x --replicas leader --once", exitUsage, "either --replicas or --once can be used"},
+		{"run foreign.wasm -n x --listen 8080", exitUsage, `--listen "8080": want an address with a port, like 127.0.0.1:8080`},
 		{"run foreign.wasm -n x --traces collector:4318", exitUsage, `invalid URL "collector:4318" in --traces: must be like http://collector:4318`},
 		{"run foreign.wasm -n x --lease x", exitUsage, "add --replicas leader"},
 		{"manifest foreign.wasm -n x --replicas 0", exitUsage, "at least one pod runs"},

@@ -230,6 +230,11 @@ func (o *runOptions) check(log zerolog.Logger) error {
 			}
 		}
 	}
+	if o.listen != "" {
+		if err := checkAddresses(o.listen); err != nil {
+			return err
+		}
+	}
 	if err := o.checkReplicas(); err != nil {
 		return err
 	}
