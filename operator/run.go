@@ -74,6 +74,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 		return nil, err
 	}
 	op.present, op.living = all, modulesOf(all)
+	op.sayUnread()
 	if err := op.assemble(); err != nil {
 		return nil, errors.Join(err, op.Close(ctx))
 	}

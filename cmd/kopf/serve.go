@@ -178,7 +178,7 @@ func (o *serveOptions) base() (base operator.Options, err error) {
 		return base, err
 	}
 	if base.Settings, err = operator.ReadSettings(nil, o.set); err != nil {
-		return base, usageError{err}
+		return base, usageError{fmt.Errorf("settings: %w", err)}
 	}
 	return base, nil
 }

@@ -174,7 +174,7 @@ func (o *testOptions) runAll(ctx context.Context, runner *scenarios.Runner, file
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("no scenario has such a name")
+		return nil, fmt.Errorf("--run %q matches no scenario", o.pattern)
 	}
 	return all, nil
 }
