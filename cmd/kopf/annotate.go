@@ -34,6 +34,9 @@ A script becomes one module with its engine.`,
 			if len(args) != 1 {
 				return usageError{errors.New("name one module")}
 			}
+			if err := o.checkPackages(args[0]); err != nil {
+				return err
+			}
 			extra, err := pairs("--annotation", annotations)
 			if err != nil {
 				return err

@@ -78,6 +78,9 @@ func (o *moduleOptions) build(ctx context.Context, project *toolchains.Project, 
 	if err != nil {
 		return err
 	}
+	if err := o.checkPackages(project.Script); err != nil {
+		return err
+	}
 	if output != "" {
 		if info, err := os.Stat(output); err == nil && !info.Mode().IsRegular() {
 			return usageError{fmt.Errorf("--output %s: it is no regular file: name the file of the module", output)}

@@ -64,6 +64,9 @@ func (o *runOptions) developIn(ctx context.Context, args []string, throwAway boo
 	if throwAway && (o.kubeconfig != "" || o.context != "") {
 		return usageError{errors.New("either --cluster can be used, or --kubeconfig and --context: not both")}
 	}
+	if err := o.checkPackages(project.Script); err != nil {
+		return err
+	}
 	o.modules = []string{project.Name()} // the session finds its file
 	o.develop = func(ctx context.Context, options operator.Options, log zerolog.Logger) error {
 		session := development.Session{Project: project, Options: options, Messages: stderr, Log: log}

@@ -53,6 +53,9 @@ serving host how the operator does, and what it does for the object now.`,
 			if err := fromEnvironment(cmd); err != nil {
 				return err
 			}
+			if err := o.checkPackages(o.modules...); err != nil {
+				return err
+			}
 			subject, err := o.subject(args, stdin)
 			if err != nil {
 				return err
@@ -83,6 +86,8 @@ func (o *explainOptions) subject(args []string, stdin io.Reader) (operator.Subje
 	switch {
 	case len(o.modules) == 0:
 		return s, usageError{errors.New("name the module of the operator: --module operator.wasm")}
+	case o.authorities != "" && o.url == "" && os.Getenv("KOPF_HOST") == "":
+		return s, usageError{errors.New("--certificate-authority belongs to --host")}
 	case o.file == "" && len(o.definitions) > 0:
 		return s, usageError{errors.New("--crd belongs to --filename: the cluster knows its resources")}
 	case o.file != "" && (len(args) > 0 || o.from != ""):

@@ -39,6 +39,9 @@ For an artifact, it shows the data of the registry, and runs no code.`,
 			if oci.IsReference(args[0]) {
 				return o.inspectArtifact(cmd.Context(), args[0], asJSON, stdout, stderr)
 			}
+			if err := o.checkPackages(args[0]); err != nil {
+				return err
+			}
 			config, err := o.guestConfig()
 			if err != nil {
 				return err

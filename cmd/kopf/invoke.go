@@ -57,6 +57,9 @@ The exit code is 5 if the handler has failed.`,
 			if err := o.check(args); err != nil {
 				return err
 			}
+			if err := o.checkPackages(args[0]); err != nil {
+				return err
+			}
 			return o.invoke(cmd.Context(), args, stdout, stderr)
 		},
 	}

@@ -59,6 +59,9 @@ cluster of the current context.`,
 			if err := o.check(); err != nil {
 				return err
 			}
+			if err := o.checkPackages(args...); err != nil {
+				return err
+			}
 			return o.print(cmd.Context(), args, stdout, stderr)
 		},
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
@@ -13,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/packages"
+	"github.com/kopf-wasm/kopf/operator/scripts"
 )
 
 // moduleOptions are the flags that say where modules come from, and how they are configured.
@@ -54,6 +58,14 @@ func (o *moduleOptions) python(note func(text string)) operator.Python {
 		}
 	}
 	return operator.Python{Packages: &packages.Packer{From: o.packages, Note: note}, Modules: modules}
+}
+
+// checkPackages refuses --packages without a script in Python.
+func (o *moduleOptions) checkPackages(modules ...string) error {
+	if o.packages == "" || slices.ContainsFunc(modules, scripts.HasPackages) {
+		return nil
+	}
+	return usageError{errors.New("--packages is for scripts in Python, and no module is one: modules and artifacts contain what they import")}
 }
 
 // source returns the source of modules without verification.

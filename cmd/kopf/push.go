@@ -36,6 +36,9 @@ A script is packed with its engine as one module.`,
 			if err != nil {
 				return err
 			}
+			if err := o.checkPackages(args[0]); err != nil {
+				return err
+			}
 			extra, err := pairs("--annotation", annotations)
 			if err != nil {
 				return err

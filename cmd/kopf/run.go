@@ -230,6 +230,11 @@ func (o *runOptions) check(log zerolog.Logger) error {
 			}
 		}
 	}
+	if o.develop == nil { // which checks the operator of its folder
+		if err := o.checkPackages(o.modules...); err != nil {
+			return err
+		}
+	}
 	if o.listen != "" {
 		if err := checkAddresses(o.listen); err != nil {
 			return err

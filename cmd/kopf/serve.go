@@ -122,6 +122,8 @@ func (o *serveOptions) setDirectory(args []string) error {
 		return usageError{fmt.Errorf("unexpected argument %q: want one directory at most", args[1])}
 	case o.dryRun && len(args) == 0:
 		return usageError{errors.New("--dry-run checks a directory: name it")}
+	case o.install && len(o.namespaces) > 0:
+		return usageError{errors.New("--install prints roles for the whole cluster: leave out --namespace, which is for the host that serves")}
 	case o.install && o.watchRoles:
 		return usageError{errors.New("either --install or --watch-roles can be used, not both: each prints roles, and exits")}
 	case len(args) == 1 && o.unchecked:
