@@ -41,9 +41,13 @@ func (o *hostOptions) addFlags(flags *pflag.FlagSet) {
 
 // client creates the client of the host.
 func (o *hostOptions) client(ctx context.Context) (*client.Client, error) {
-	c, err := client.New(ctx, client.Options{URL: cmp.Or(o.url, os.Getenv("KOPF_HOST"), defaultHost), Authorities: o.authorities, Login: userConfig})
+	variable, from := os.Getenv("KOPF_HOST"), "--host"
+	if o.url == "" && variable != "" {
+		from = "$KOPF_HOST"
+	}
+	c, err := client.New(ctx, client.Options{URL: cmp.Or(o.url, variable, defaultHost), Authorities: o.authorities, Login: userConfig})
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--host: %w", err)}
+		return nil, usageError{fmt.Errorf("%s: %w", from, err)}
 	}
 	return c, nil
 }

@@ -260,3 +260,14 @@ func writeFiles(t *testing.T, files map[string]string) {
 		}
 	}
 }
+
+// A mistake in the variable is not blamed on the flag.
+func TestMistakesInTheVariableOfTheHost(t *testing.T) {
+	t.Setenv("KOPF_HOST", "localhost:8080")
+	for line, want := range map[string]string{"get": `$KOPF_HOST: "localhost:8080": want a URL`, "get --host 127.0.0.1:1": `--host: "127.0.0.1:1": want a URL`} {
+		var stdout, stderr bytes.Buffer
+		if code := run(strings.Fields(line), &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), want) {
+			t.Errorf("kopf %s: exit code %d, want %q in\n%s", line, code, want, &stderr)
+		}
+	}
+}
