@@ -84,11 +84,19 @@ func (a *answer) parse(fields map[string]documents.Node) (err error) {
 		}
 	}
 	if node, ok := fields["times"]; ok {
-		if a.left, err = node.Int(); err != nil {
+		if a.left, err = node.Int(); err == nil && a.left == 0 {
+			err = node.Errorf("0 times: the answer would never be given")
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if node, ok := fields["error"]; ok {
+		for _, name := range []string{"status", "headers", "body"} {
+			if other, ok := fields[name]; ok {
+				return other.Errorf("%q next to error: a request with an error has no response", name)
+			}
+		}
 		message, err := node.Text()
 		if err != nil {
 			return err

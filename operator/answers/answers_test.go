@@ -63,6 +63,8 @@ func TestMistakesInAnswers(t *testing.T) {
 		{"- {request: GET /, status: 2000}", "2000 is not a status: want 100 to 599"},
 		{"- {reqest: GET /}", `unknown key "reqest": did you mean request?`},
 		{"- {request: GET /, times: -1}", "where a whole number is expected"},
+		{"- {request: GET /, times: 0}", "0 times: the answer would never be given"},
+		{"- {request: GET /, error: closed, status: 500}", `"status" next to error: a request with an error has no response`},
 	}
 	for _, tt := range tests {
 		nodes, err := documents.Parse("a.yaml", []byte(tt.text))
