@@ -27,6 +27,8 @@ func (r *recordOptions) addFlags(flags *pflag.FlagSet) {
 
 func (r *recordOptions) check(o *runOptions) error {
 	switch {
+	case r.path == "" && o.flags.Changed("record"):
+		return usageError{errors.New("--record is empty: name a file")}
 	case r.path == "" && o.flags.Changed("record-limit"):
 		return usageError{errors.New("--record-limit belongs to --record")}
 	case r.path == "":

@@ -82,7 +82,7 @@ func (o *replicaOptions) check(flags *pflag.FlagSet) error {
 	switch {
 	case o.mode == "" && (flags.Changed("lease") || flags.Changed("lease-duration")):
 		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader or --replicas shared")}
-	case o.mode != "" && o.mode != replicasLeader && o.mode != replicasShared:
+	case flags.Changed("replicas") && o.mode != replicasLeader && o.mode != replicasShared: // also if it is empty: without a mode, each replica would handle all objects
 		return usageError{fmt.Errorf("--replicas %q: want leader or shared", o.mode)}
 	}
 	o.wants.Leader, o.wants.Shared = o.mode == replicasLeader, o.mode == replicasShared
