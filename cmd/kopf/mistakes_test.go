@@ -79,6 +79,7 @@ func TestMistakes(t *testing.T) {
 		{"run foreign.wasm -n x --namespace=", exitUsage, "--namespace is empty: name a namespace, or leave the flag out"},
 		{"dev op.js --namespace=", exitUsage, "--namespace is empty"},
 		{"freeze --peering x --lifetime 1 --namespace=", exitUsage, "--namespace is empty"},
+		{"serve --namespace team-*", exitUsage, `--namespace "team-*": want the name of a namespace; patterns are for kopf run`},
 		{"serve --namespace=", exitUsage, "--namespace is empty"},
 		{"manifest op.js --namespace=", exitUsage, "--namespace is empty"},
 		{"doctor --namespace=", exitUsage, "--namespace is empty"},

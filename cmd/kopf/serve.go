@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/rs/zerolog"
@@ -137,7 +138,7 @@ func (o *serveOptions) setDirectory(args []string) error {
 	case o.identity != string(identity.Token) && o.identity != string(identity.Impersonate):
 		return usageError{fmt.Errorf("--identity %q: want %s, or %s", o.identity, identity.Token, identity.Impersonate)}
 	}
-	if err := checkNamespaces(o.namespaces); err != nil {
+	if err := o.checkNamespaces(); err != nil {
 		return err
 	}
 	if err := o.listen.check(); err != nil {
@@ -158,6 +159,16 @@ func (o *serveOptions) setDirectory(args []string) error {
 		err = fmt.Errorf("%s is not a directory: to run a module, use kopf run", o.dir)
 	}
 	return err
+}
+
+// checkNamespaces refuses patterns, which kopf run knows: the API server answers them as namespaces without declarations.
+func (o *serveOptions) checkNamespaces() error {
+	for _, namespace := range o.namespaces {
+		if strings.ContainsAny(namespace, "*?![, ") {
+			return usageError{fmt.Errorf("--namespace %q: want the name of a namespace; patterns are for kopf run", namespace)}
+		}
+	}
+	return checkNamespaces(o.namespaces)
 }
 
 // source is where declarations come from, and where their status is reported.
