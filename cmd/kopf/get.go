@@ -39,7 +39,13 @@ Every flag can also be set by a variable: --output by KOPF_GET_OUTPUT.`,
 			if err != nil {
 				return err
 			}
-			return output.write(stdout, report, func() error { return printReport(stdout, report, output.name == outputWide) })
+			return output.write(stdout, report, func() error {
+				if len(report.Operators) == 0 && o.namespace != "" {
+					_, err := fmt.Fprintf(stdout, "The host has no operators in the namespace %s.\n", cell(o.namespace))
+					return err
+				}
+				return printReport(stdout, report, output.name == outputWide)
+			})
 		},
 	}
 	o.addFlags(cmd.Flags())

@@ -109,6 +109,14 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// TestGetFromAnEmptyNamespace: the host has operators, and none there.
+func TestGetFromAnEmptyNamespace(t *testing.T) {
+	_, url := serving(t)
+	if code, out, _ := atHost(t, url, "get -n nowhere"); code != exitOK || out != "The host has no operators in the namespace nowhere.\n" {
+		t.Errorf("%d: %s", code, out)
+	}
+}
+
 // TestGetFromReplicas: a host that stands by says so, and which host runs the operators.
 func TestGetFromReplicas(t *testing.T) {
 	h, url := serving(t)
