@@ -72,7 +72,7 @@ func Engine(script, given string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s: %w: build it by `make engines` in the sources of kopf and put it to %s, or name a file or an artifact by --engine", filepath.Base(script), ErrNoEngine, strings.Join(places, " or "))
+	return "", fmt.Errorf("%s: %w: build it by `make engines` in the sources of kopf, and copy it to %s; or name a file or an artifact by --engine", filepath.Base(script), ErrNoEngine, strings.Join(places, " or "))
 }
 
 // places returns the possible paths of an engine, in order of preference.
