@@ -265,6 +265,9 @@ func chooseReason(named []*registries.Handler, o *Options) (*registries.Handler,
 		kinds = append(kinds, reasonsOf(h)...)
 		if slices.Contains(reasonsOf(h), reason) {
 			o.Reason = reason
+			if reason == string(abi.KindField) { // which chooses the registration, and is the reason of no change
+				o.Reason = cmp.Or(guess(o), string(causes.Update))
+			}
 			return h, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,6 +224,21 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("error = %v, want %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestFieldHandlersGetTheReasonOfTheirChange: an operator calls them for updates, creations and so on, never for "field".
+func TestFieldHandlersGetTheReasonOfTheirChange(t *testing.T) {
+	do := func(c *guesttest.Call, _ *abi.Answer) *abi.Step { return guesttest.Result(`"` + c.Reason + `"`) }
+	guest := &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindField, "renew", `{"field":["spec","field"]}`)},
+		Do:       map[string]guesttest.Handler{"renew": do, "renew/spec.field": do},
+	}
+	old := object(t, example)
+	old["spec"].(dicts.Object)["field"] = "before"
+	text, failed := printed(t, guest, Options{Handler: "renew", Reason: "field", Object: object(t, example), Old: old})
+	if failed || !strings.Contains(text, "result:\n  update\n") {
+		t.Errorf("failed = %v, output:\n%s", failed, text)
 	}
 }
 
