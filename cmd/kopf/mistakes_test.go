@@ -98,6 +98,7 @@ func TestMistakes(t *testing.T) {
 		{"serve declared --dry-run --sigstore-trust-config x", exitUsage, "--sigstore-trust-config alone demands no signatures"},
 		{"serve declared --dry-run --github-repo x", exitUsage, "--github-repo belongs to --github-owner"},
 		{"run foreign.wasm -n x --replicas sharded", exitUsage, `--replicas "sharded": want leader or shared`},
+		{"run foreign.wasm -n x --replicas leader --lease-duration 0s", exitUsage, "--lease-duration 0s: want a time, like 15s"},
 		{"run foreign.wasm -n x --replicas=", exitUsage, `--replicas "": want leader or shared`},
 		{"serve --replicas=", exitUsage, `--replicas "": want leader or shared`},
 		{"run foreign.wasm -n x --record=", exitUsage, "--record is empty: name a file"},

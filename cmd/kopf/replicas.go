@@ -82,6 +82,8 @@ func (o *replicaOptions) check(flags *pflag.FlagSet) error {
 	switch {
 	case o.mode == "" && (flags.Changed("lease") || flags.Changed("lease-duration")):
 		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader or --replicas shared")}
+	case flags.Changed("lease-duration") && o.wants.Duration <= 0: // 0 would be the default
+		return usageError{fmt.Errorf("--lease-duration %v: want a time, like 15s", o.wants.Duration)}
 	case flags.Changed("replicas") && o.mode != replicasLeader && o.mode != replicasShared: // also if it is empty: without a mode, each replica would handle all objects
 		return usageError{fmt.Errorf("--replicas %q: want leader or shared", o.mode)}
 	}
