@@ -49,6 +49,9 @@ type Operator struct {
 //
 // Errors name the file, the handler or the setting at fault.
 func New(ctx context.Context, o Options) (*Operator, error) {
+	if slices.Contains(o.Namespaces, "") { // where namespaces cannot be listed, it would be the whole cluster
+		return nil, errors.New("the name of a served namespace is empty: an empty list means the whole cluster")
+	}
 	o.Modules, o.Guests, o.Namespaces = slices.Clone(o.Modules), slices.Clone(o.Guests), slices.Clone(o.Namespaces)
 	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
 	op.stop = sync.OnceFunc(func() {
