@@ -169,7 +169,7 @@ declare namespace kopf {
 
   /** The argument of handlers of startup, cleanup and probes. */
   interface Activity extends Call {
-    /** `startup`, `cleanup`, `login`, `probe`. */
+    /** `startup`, `cleanup`, `authentication`, `probe`. */
     readonly activity: string;
     /** The settings of the operator. Startup handlers may change them: `settings.posting.level = 30`. */
     readonly settings: any;
