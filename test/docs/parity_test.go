@@ -130,7 +130,6 @@ func parityTargets(t *testing.T) map[string]bool {
 	for _, flag := range regexp.MustCompile("`?(--[a-z-]+)").FindAllStringSubmatch(manual(t, "cli.md").text, -1) {
 		known["`"+flag[1]+"`"] = true
 	}
-	known["`--module`"] = true // hidden: it is refused with a hint
 	return known
 }
 
