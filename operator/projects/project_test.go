@@ -90,6 +90,37 @@ func TestPublishedSDKsHaveTheirVersions(t *testing.T) {
 	}
 }
 
+// TestWorkflowsRunElsewhere checks what machines of GitHub lack: what engines are built with, and the clone of this machine.
+func TestWorkflowsRunElsewhere(t *testing.T) {
+	for language, want := range map[toolchains.Language]string{
+		toolchains.Go:         `guest-sdks/go=$RUNNER_TEMP/kopf/guest-sdks/go"`,
+		toolchains.Rust:       `path = \"$RUNNER_TEMP/kopf/guest-sdks/rust/kopf\"`,
+		toolchains.JavaScript: "container: debian:bookworm",
+		toolchains.Python:     "build engine-python\n",
+	} {
+		text, err := os.ReadFile(filepath.Join(written(t, language, Minimal).Folder, ".github", "workflows", "test.yaml"))
+		if err != nil || !strings.Contains(string(text), want) || yaml.Unmarshal(text, &map[string]any{}) != nil {
+			t.Errorf("%s: %v, want %q in\n%s", language, err, want, text)
+		}
+	}
+}
+
+func TestClonesInFoldersWithSpaces(t *testing.T) {
+	clone := filepath.Join(t.TempDir(), "my clones", "kopf")
+	if err := os.MkdirAll(filepath.Join(clone, "guest-sdks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := &Project{Folder: filepath.Join(t.TempDir(), "greeter"), Language: toolchains.Go, Template: Minimal, Version: "v0.1.0", SDK: clone}
+	if _, err := p.Write(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
+	cmd.Dir = p.Folder
+	if output, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(output), clone) {
+		t.Errorf("go.mod: %v\n%s", err, output)
+	}
+}
+
 func TestBadNamesAreRefused(t *testing.T) {
 	for _, name := range []string{"Greeter", "1st", "a_b", "a--b", "a-", "-a", "a b", "ü", "test", "core", "fn", "kopf", "target", strings.Repeat("a", maxName+1)} {
 		p := &Project{Folder: filepath.Join(t.TempDir(), name), Language: toolchains.Go, Template: Minimal}
