@@ -19,7 +19,7 @@
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o op.wasm .
 //
-// and run it with "kopf run op.wasm".
+// and run it with "kopf run op.wasm -n default".
 //
 // # Handlers
 //

@@ -15,7 +15,8 @@
 //! ```
 //!
 //! The crate is a library of the type `cdylib`. It is built with
-//! `cargo build --release --target wasm32-unknown-unknown`, and run with `kopf run target/wasm32-unknown-unknown/release/NAME.wasm`.
+//! `cargo build --release --target wasm32-unknown-unknown`, and run with
+//! `kopf run target/wasm32-unknown-unknown/release/NAME.wasm -n default`.
 //!
 //! A handler is a function, async or not, with one attribute or several of this crate, which
 //! have the options of Kopf's decorators by their names. What it gets depends on its kind:
