@@ -92,15 +92,15 @@ func (p *rustParser) take() rustToken {
 }
 
 func (p *rustParser) expect(text string) error {
-	if !p.is(text) {
-		line := 0
-		if !p.ends() {
-			line = p.peek().line
-		}
-		return fmt.Errorf("line %d: want %q, got %q", line, text, p.peek().text)
+	if p.is(text) {
+		p.at++
+		return nil
 	}
-	p.at++
-	return nil
+	next := p.peek()
+	if p.ends() && len(p.tokens) > 0 {
+		next = rustToken{text: "the end", line: p.tokens[len(p.tokens)-1].line}
+	}
+	return fmt.Errorf("line %d: want %q, got %q", next.line, text, next.text)
 }
 
 // group skips a group in brackets, which begins here.

@@ -106,6 +106,7 @@ pub(crate) struct VolumeSpec {
     common: Common,
     free: serde_json::Value,
     name: Name,
+    r#in: Option<String>,
 }
 
 struct Name(pub String);
@@ -120,7 +121,7 @@ struct Common { owner: String }
 enum Tier { VeryFast = 1, #[serde(rename = "s")] Slow }
 
 #[kopf::create("volumes")]
-async fn fn_(c: Change<VolumeSpec>) -> char { let text = "struct Not { a: \" }"; 'x' }
+async fn fn_(c: Change<VolumeSpec>) -> char { let text = "struct Not { a: \" }"; let path = r"C:\"; 'x' }
 async fn other<'a>(c: &'a Change, e: Event<VolumeSpec>) { '\'' }
 `
 
@@ -144,6 +145,7 @@ properties:
   owner: {type: string}
   free: {x-kubernetes-preserve-unknown-fields: true}
   name: {type: string}
+  in: {type: string}
 `
 
 // source writes a file, and reads its types.
@@ -214,7 +216,7 @@ func TestTypesWithoutASchema(t *testing.T) {
 		{"a.rs", "struct A<T> { b: T }", "A: a type with parameters has no schema of its own"},
 		{"a.rs", "struct A(u8, u8);", "A: a tuple has no schema"},
 		{"a.rs", "enum A { B(u8) }", "A: a variant with values has no schema"},
-		{"a.rs", "struct A { b }", `A: line 0: want ":", got ""`},
+		{"a.rs", "struct A { b }", `A: line 1: want ":", got "the end"`},
 		{"a.rs", "struct A { b: u8 }\nconst X: &str = \"", "line 2: a text without an end"},
 		{"a.rs", "/* ", "line 1: a comment without an end"},
 		{"a.rs", "\n/*/ \n", "line 2: a comment without an end"},

@@ -58,7 +58,9 @@ func (s *rustScanner) next() error {
 		s.at += len(line)
 	case strings.HasPrefix(rest, "/*"):
 		return s.comment()
-	case c == 'r' && (strings.HasPrefix(rest, `r"`) || strings.HasPrefix(rest, "r#")) && !isWord(rune(rest[min(2, len(rest)-1)])):
+	case isRawName(rest):
+		s.at += len("r#")
+	case strings.HasPrefix(rest, `r"`) || strings.HasPrefix(rest, "r#"):
 		return s.raw()
 	case c == '"':
 		return s.quoted()
@@ -79,6 +81,13 @@ func (s *rustScanner) next() error {
 }
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// isRawName reports whether a text begins with a name that is a keyword, too: r#type.
+func isRawName(text string) bool {
+	name, ok := strings.CutPrefix(text, "r#")
+	first, _ := utf8.DecodeRuneInString(name)
+	return ok && isWord(first)
+}
 
 // comment moves behind a comment, in which others may be nested.
 func (s *rustScanner) comment() error {
@@ -118,7 +127,7 @@ func (s *rustScanner) raw() error {
 	rest := s.text[s.at+1:]
 	hashes := len(rest) - len(strings.TrimLeft(rest, "#"))
 	if hashes == len(rest) || rest[hashes] != '"' {
-		s.at++ // a raw name
+		s.at++ // no text
 		return nil
 	}
 	begin := s.at + 1 + hashes + 1
