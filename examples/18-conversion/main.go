@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
@@ -25,13 +26,15 @@ func toNumber(c *kopf.Conversion) error {
 	}
 	word, _ := spec["size"].(string)
 	gigabytes, known := sizes[word]
-	if !known && word != "custom" {
+	if word == "custom" {
+		kept, _ := notes[odd].(string)
+		number, err := strconv.ParseInt(kept, 10, 64)
+		gigabytes, known = number, err == nil
+	}
+	if !known {
 		return kopf.Permanent(fmt.Sprintf("unknown size %q", word))
 	}
 	spec["gigabytes"] = gigabytes
-	if word == "custom" {
-		spec["gigabytes"] = kopf.JSON([]byte(fmt.Sprint(notes[odd]))).Int()
-	}
 	delete(spec, "size")
 	delete(notes, odd)
 	return nil

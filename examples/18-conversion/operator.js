@@ -12,7 +12,7 @@ kopf.on.convert("databases.data.example.com", { id: "to-number", from: "v1", to:
   if (size === undefined) return body; // such as an object that was stored before the conversion
   const { [odd]: kept, ...annotations } = body.metadata.annotations ?? {};
   const gigabytes = size === "custom" ? Number(kept) : sizes[size];
-  if (gigabytes === undefined) throw new kopf.PermanentError(`unknown size ${size}`);
+  if (!Number.isFinite(gigabytes)) throw new kopf.PermanentError(`unknown size ${size}`);
   return { ...body, metadata: { ...body.metadata, annotations }, spec: { ...spec, gigabytes } };
 });
 
