@@ -70,7 +70,6 @@ func TestRunsOnceWithOptionsOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestErrorsOfRun: the end of the context is no failure, and hides none.
 // An empty name, as of a variable that is not set, is not the whole cluster.
 func TestNamespacesHaveNames(t *testing.T) {
 	if _, err := New(t.Context(), Options{Guests: []guests.Guest{&starting{}}, Namespaces: []string{"a", ""}}); err == nil {
@@ -78,6 +77,7 @@ func TestNamespacesHaveNames(t *testing.T) {
 	}
 }
 
+// TestErrorsOfRun: the end of the context is no failure, and hides none.
 func TestErrorsOfRun(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
