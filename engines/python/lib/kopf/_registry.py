@@ -113,11 +113,11 @@ class OperatorRegistry:
     def warn(self):
         """Warn of what works in the reference, and is silently lost here."""
         for handler in self.handlers:
-            names = _calls.assigned(handler.fn) if handler.kind in ("startup", "login") else ()
+            names = _calls.assigned(handler.fn) if handler.kind == "login" else ()
             if names:
                 logging.getLogger("kopf").warning(
-                    f"Handler {handler.id!r} assigns the global {', '.join(names)}, which other handlers may not see: they run in instances of "
-                    "their own, which are copies of the script as it was loaded. Assign it at the top level of the script, or use the memo.")
+                    f"Handler {handler.id!r} assigns the global {', '.join(names)}, which other handlers may not see: they run in copies of the "
+                    "script after its startup handlers. Assign it in a startup handler, or use the memo.")
 
     def registration(self, name):
         """Return the answer to the host."""
