@@ -344,7 +344,7 @@ func TestScriptsLogWhatTheyDoNotAwait(t *testing.T) {
 		task.Release(t.Context())
 	}
 	failing := scriptOf(`function fn() {}); (async () => { throw new TypeError("broken"); })(`)
-	m, err := Load(t.Context(), "op.js", javascript(t), withCache(t, failing))
+	m, err := Load(t.Context(), "op.js", engineOf(t, "javascript"), withCache(t, failing))
 	if err == nil {
 		_ = m.Close(t.Context())
 	}

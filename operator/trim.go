@@ -20,6 +20,7 @@ const (
 
 	// Those of a process in which an operator has started less than trimPause ago.
 	trimLeastStarted = 1 << 20
+	trimMuchStarted  = 64 << 20 // is not left until the process is idle: many may start one after another
 	trimPauseStarted = 5 * time.Second
 
 	// A trim takes one of so many parts of the time at most: it collects the whole heap, and authors
@@ -46,13 +47,13 @@ func (t *trimming) started(now time.Time) { t.starting, t.loaded = now.Add(trimP
 // due reports whether to trim now. It is called every trimLook, with the number of bytes that the
 // process has allocated so far.
 func (t *trimming) due(now time.Time, allocated uint64) bool {
-	least, pause := uint64(trimLeast), trimPause
+	quiet, more := allocated-t.seen < trimQuiet, allocated-t.trimmed
+	wanted, pause := quiet && more >= trimLeast, trimPause
 	if now.Before(t.starting) {
-		least, pause = trimLeastStarted, trimPauseStarted
+		wanted, pause = t.loaded || quiet && more >= trimLeastStarted || more >= trimMuchStarted, trimPauseStarted
 	}
-	idle := allocated-t.seen < trimQuiet && allocated-t.trimmed >= least
 	t.seen = allocated
-	if !idle && !t.loaded || now.Sub(t.last) < max(pause, t.rest) {
+	if !wanted || now.Sub(t.last) < max(pause, t.rest) {
 		return false
 	}
 	t.last, t.trimmed, t.loaded = now, allocated, false

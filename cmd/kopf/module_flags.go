@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"

@@ -42,7 +42,7 @@ func (o *Operator) Values(modules []string) (dicts.Object, error) {
 		values["shared"] = true
 	}
 	if len(o.Config) > 0 {
-		values["args"] = list(o.configFlags())
+		values["args"] = dicts.List(o.configFlags())
 	}
 	return values, nil
 }
