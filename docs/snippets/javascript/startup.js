@@ -22,7 +22,7 @@ kopf.on.cleanup(function goodbye({ logger }) {
 let region = "";
 
 kopf.on.startup(function remember() {
-  region = kopf.config("region");
+  region = kopf.config("region") ?? "anywhere";
 });
 
 kopf.on.create("kopfexamples", function place({ patch }) {

@@ -27,7 +27,7 @@ region = ''
 @kopf.on.startup()
 def remember(**_):
     global region
-    region = kopf.config('region')
+    region = kopf.config('region') or 'anywhere'
 
 @kopf.on.create('kopfexamples')
 def place(patch, **_):

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -47,7 +48,7 @@ func init() {
 }
 
 func remember(*kopf.Activity) (any, error) {
-	region = kopf.Config("region")
+	region = cmp.Or(kopf.Config("region"), "anywhere")
 	return nil, nil
 }
 

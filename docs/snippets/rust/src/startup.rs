@@ -32,7 +32,7 @@ static REGION: OnceLock<String> = OnceLock::new();
 
 #[kopf::startup]
 fn remember(_: Activity) {
-    REGION.get_or_init(|| kopf::config("region").unwrap_or_default());
+    REGION.get_or_init(|| kopf::config("region").unwrap_or("anywhere".into()));
 }
 
 #[kopf::create("kopfexamples")]
