@@ -88,6 +88,7 @@ export function ask(id, header, body) {
       return { error: failure(error) };
     }
   }));
+  failed.clear(); // of async functions, whose answers are errors
   return JSON.stringify({ answers });
 }
 
@@ -103,6 +104,7 @@ export function transform(id, text) {
     const edited = byNumber(id).edits.reduce((body, edit) => whole(edit(body)) ?? body, JSON.parse(text));
     return JSON.stringify({ body: edited });
   } catch (error) {
+    failed.clear(); // likewise
     return JSON.stringify({ error: failure(error) });
   }
 }

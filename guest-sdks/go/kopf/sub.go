@@ -59,12 +59,13 @@ func (c *Change) addLate(done *guest.Done) {
 	}
 	done.Transforms.Join(c.Patch.edits)
 	c.Patch.edits = guest.Transforms{}
-	if len(c.Patch.root.members) == 0 {
+	if len(c.Patch.root.members) == 0 && c.Patch.err == nil {
 		return
 	}
 	c.Patch.root.merge(JSON(done.Patch).Map()) // its own patch comes last
 	patch, err := c.Patch.encode()
-	if c.Patch.root = (patchNode{}); err == nil {
+	c.Patch.root, c.Patch.err = patchNode{}, nil
+	if err == nil {
 		done.Patch = patch
 	} else if done.Error == nil {
 		done.Error = wireError(err)
