@@ -150,14 +150,10 @@ func describeWebhook(h reviews.Handler, suffix string, config ClientConfig) (dic
 }
 
 func operationsOf(spec abi.Handler) []any {
-	operations := []any{}
-	for _, operation := range spec.Operations {
-		operations = append(operations, operation)
+	if len(spec.Operations) == 0 {
+		return []any{"*"}
 	}
-	if len(operations) == 0 {
-		operations = append(operations, "*")
-	}
-	return operations
+	return dicts.List(spec.Operations)
 }
 
 // json returns the config in the form of the Kubernetes API.

@@ -51,11 +51,7 @@ func (s *Scope) names() []string {
 
 // namespaceSelector is the selector of namespaces in the form of the API.
 func namespaceSelector(namespaces []string) dicts.Object {
-	names := []any{}
-	for _, name := range namespaces {
-		names = append(names, name)
-	}
-	return dicts.Object{"matchExpressions": []any{dicts.Object{"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}}}
+	return dicts.Object{"matchExpressions": []any{dicts.Object{"key": "kubernetes.io/metadata.name", "operator": "In", "values": dicts.List(namespaces)}}}
 }
 
 // limit limits a webhook to namespaces.
