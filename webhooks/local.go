@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -113,8 +112,6 @@ func (s LocalServer) bind(env Environment) Server {
 	s.env = env
 	return &s
 }
-
-func (s *LocalServer) hasOwnTLS() bool { return s.TLS != nil }
 
 // source returns the source of the certificate.
 func (s *LocalServer) source() (source, error) {
@@ -266,5 +263,3 @@ func (s *LocalServer) watchClients(ctx context.Context, first *tls.Config, adopt
 		}
 	})
 }
-
-func encodeBundle(bundle []byte) string { return base64.StdEncoding.EncodeToString(bundle) }

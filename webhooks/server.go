@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	stdlog "log"
@@ -90,7 +91,7 @@ func (s *LocalServer) serve(
 	port := listener.Addr().(*net.TCPAddr).Port
 	var current atomic.Pointer[tls.Certificate]
 	current.Store(first.cert)
-	if config != nil && !s.hasOwnTLS() {
+	if config != nil && s.TLS == nil {
 		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }
 	}
 	var clients atomic.Pointer[tls.Config] // with the newest authorities of clients; nil: with the first ones
@@ -170,7 +171,7 @@ func (s *LocalServer) routed(handler http.Handler) http.Handler {
 
 // clientConfig tells the API server how to reach the server.
 func (s *LocalServer) clientConfig(port int, bundle []byte) ClientConfig {
-	config := ClientConfig{CABundle: encodeBundle(bundle)}
+	config := ClientConfig{CABundle: base64.StdEncoding.EncodeToString(bundle)}
 	if s.Service != nil {
 		service := *s.Service
 		if path := strings.TrimRight(s.root(), "/"); path != "" && service.Path == nil {
