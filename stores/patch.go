@@ -75,10 +75,7 @@ func (p *Patch) Set(path Path, value any) error {
 	if err := dicts.Ensure(p.root, path, value); err != nil {
 		return err
 	}
-	order := &p.order
-	for _, key := range path {
-		order = order.of(key)
-	}
+	p.reserve(path...)
 	return nil
 }
 
