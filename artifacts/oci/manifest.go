@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
@@ -195,14 +194,14 @@ func broken(err error) bool { return errors.Is(err, errBroken) && !errors.Is(err
 // transfer resumes a transfer at the end of the content. It starts again if the registry
 // cannot resume.
 func transfer(ctx context.Context, repo *remote.Repository, d layout.Descriptor, content *bytes.Buffer, moved func(done, total int64)) error {
-	body, err := repo.Blobs().Fetch(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: ociDigest(d.Digest), Size: d.Size})
+	body, err := repo.Blobs().Fetch(ctx, described(d))
 	if isNotFound(err) {
 		return fmt.Errorf("%w: the registry has the manifest, but not its content %s", ErrMissing, d.Digest)
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { body.Close() }()
+	defer body.Close()
 	if seeker, ok := body.(io.Seeker); ok && content.Len() > 0 {
 		if _, err := seeker.Seek(int64(content.Len()), io.SeekStart); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
@@ -142,7 +143,7 @@ func (r *Registry) serve(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", mediaType)
 		w.Header().Set("Docker-Content-Digest", name)
 	}
-	http.ServeContent(w, req, "", noTime, strings.NewReader(string(content)))
+	http.ServeContent(w, req, "", time.Time{}, strings.NewReader(string(content)))
 }
 
 // Refuse answers all requests with a status code, and an error in the format of registries.
