@@ -25,7 +25,7 @@ func (f *Finder) Attach(ctx context.Context, r oci.Reference, subject layout.Des
 		types[name] = mediaType
 	}
 	for name, content := range documents {
-		if _, err := f.Client.Attach(ctx, r, subject, types[name], types[name], content); err != nil {
+		if err := f.Client.Attach(ctx, r, subject, types[name], content); err != nil {
 			return err
 		}
 	}

@@ -71,16 +71,15 @@ func (c *Client) Attached(ctx context.Context, r Reference) (*layout.Manifest, [
 	return parsed, raw, nil
 }
 
-// Attach attaches content of one layer to an artifact, and returns the digest of the
-// attachment's manifest.
-func (c *Client) Attach(ctx context.Context, r Reference, subject layout.Descriptor, artifactType, mediaType string, content []byte) (string, error) {
+// Attach attaches content to an artifact. The type is that of the attachment, and of its only
+// layer.
+func (c *Client) Attach(ctx context.Context, r Reference, subject layout.Descriptor, mediaType string, content []byte) error {
 	layer := layout.Describe(mediaType, content)
-	manifest, config, err := layout.Attach(subject, artifactType, []layout.Descriptor{layer}, nil)
+	manifest, config, err := layout.Attach(subject, mediaType, []layout.Descriptor{layer}, nil)
 	if err != nil {
-		return "", err
+		return err
 	}
-	at := r.At(layout.Digest(manifest))
-	return at.Digest, c.Put(ctx, at, manifest, map[string][]byte{layer.Digest: content, layout.Digest(config): config})
+	return c.Put(ctx, r.At(layout.Digest(manifest)), manifest, map[string][]byte{layer.Digest: content, layout.Digest(config): config})
 }
 
 // Put pushes the parts, which are given by digest, and then the manifest, to a tag or to its

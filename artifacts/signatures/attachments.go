@@ -112,8 +112,8 @@ func collectReferring(ctx context.Context, from oci.Attachments, r oci.Reference
 }
 
 // isBundle reports whether a type is a Sigstore bundle of any version.
-func isBundle(artifactType string) bool {
-	return strings.HasPrefix(artifactType, "application/vnd.dev.sigstore.bundle")
+func isBundle(mediaType string) bool {
+	return strings.HasPrefix(mediaType, "application/vnd.dev.sigstore.bundle")
 }
 
 // mediaImageConfig is the config type of cosign's manifests, because cosign treats them as
@@ -128,8 +128,7 @@ func Sign(ctx context.Context, c *oci.Client, r oci.Reference, subject layout.De
 		if err != nil {
 			return err
 		}
-		_, err = c.Attach(ctx, r, subject, mediaBundle, mediaBundle, content)
-		return err
+		return c.Attach(ctx, r, subject, mediaBundle, content)
 	}
 	content, err := newPayload(r.Registry+"/"+r.Repository, r.Digest, annotations)
 	if err != nil {

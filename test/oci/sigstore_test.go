@@ -101,7 +101,7 @@ func (b *bench) attach(pushed string, signatures ...forged) {
 	for _, s := range signatures {
 		if s.Bundle != nil {
 			const media = "application/vnd.dev.sigstore.bundle.v0.3+json"
-			if _, err := client.Attach(b.t.Context(), r, m.Descriptor(), media, media, s.Bundle); err != nil {
+			if err := client.Attach(b.t.Context(), r, m.Descriptor(), media, s.Bundle); err != nil {
 				b.t.Fatal(err)
 			}
 			continue
