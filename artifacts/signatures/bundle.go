@@ -105,7 +105,7 @@ func readBundle(raw []byte) (*envelope, []byte, error) {
 		return nil, nil, fmt.Errorf("its bundle cannot be read: %w", err)
 	}
 	switch {
-	case !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle"):
+	case !isBundle(b.MediaType):
 		return nil, nil, fmt.Errorf("its bundle is of the type %q", b.MediaType)
 	case b.Material.PublicKey == nil:
 		return nil, nil, errByCertificate
