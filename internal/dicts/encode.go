@@ -22,14 +22,12 @@ type Members []Member
 func Encode(doc any) []byte { return Append(nil, doc) }
 
 // Append appends the text of Encode to a buffer.
-func Append(out []byte, doc any) []byte { return appendValue(out, doc) }
-
-func appendValue(out []byte, doc any) []byte {
+func Append(out []byte, doc any) []byte {
 	switch doc := doc.(type) {
 	case nil:
 		return append(out, "null"...)
 	case string:
-		return appendString(out, doc)
+		return AppendString(out, doc)
 	case bool:
 		if doc {
 			return append(out, "true"...)
@@ -40,7 +38,7 @@ func appendValue(out []byte, doc any) []byte {
 	case []any:
 		out = append(out, '[')
 		for i, item := range doc {
-			out = appendValue(appendComma(out, i), item)
+			out = Append(appendComma(out, i), item)
 		}
 		return append(out, ']')
 	case Object:
@@ -48,8 +46,8 @@ func appendValue(out []byte, doc any) []byte {
 	case Members:
 		out = append(out, '{')
 		for i, member := range doc {
-			out = appendString(appendComma(out, i), member.Key)
-			out = appendValue(append(out, ':'), member.Value)
+			out = AppendString(appendComma(out, i), member.Key)
+			out = Append(append(out, ':'), member.Value)
 		}
 		return append(out, '}')
 	default:
@@ -69,8 +67,8 @@ func appendObject(out []byte, obj Object) []byte {
 	slices.Sort(keys)
 	out = append(out, '{')
 	for i, key := range keys {
-		out = appendString(appendComma(out, i), key)
-		out = appendValue(append(out, ':'), obj[key])
+		out = AppendString(appendComma(out, i), key)
+		out = Append(append(out, ':'), obj[key])
 	}
 	return append(out, '}')
 }
@@ -83,14 +81,12 @@ func appendComma(out []byte, index int) []byte {
 	return out
 }
 
-// AppendString is Append for a text.
-func AppendString(out []byte, text string) []byte { return appendString(out, text) }
-
 // longText is the size of a text from which on room is made for all of it: a buffer that grows step by step takes five times its
 // size in between.
 const longText = 64 << 10
 
-func appendString(out []byte, text string) []byte {
+// AppendString is Append for a text.
+func AppendString(out []byte, text string) []byte {
 	if len(text) >= longText {
 		out = slices.Grow(out, roomFor(text))
 	}
