@@ -1,6 +1,10 @@
 package dicts
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
 // Equal compares documents as Python's == does: numbers by their exact value (1 == 1.0 ==
 // true), objects regardless of the order of keys. A key with null differs from an absent
@@ -22,10 +26,10 @@ func Equal(a, b any) bool {
 		return ok && a == text
 	case Object:
 		obj, ok := b.(Object)
-		return ok && equalObjects(a, obj)
+		return ok && maps.EqualFunc(a, obj, Equal)
 	case []any:
 		list, ok := b.([]any)
-		return ok && equalLists(a, list)
+		return ok && slices.EqualFunc(a, list, Equal)
 	case json.Number:
 		if text, ok := b.(json.Number); ok && a == text {
 			return true // the most frequent case, which needs no parsing
@@ -37,29 +41,4 @@ func Equal(a, b any) bool {
 	}
 	y, ok := numberOf(b)
 	return ok && x.equal(y)
-}
-
-func equalObjects(a, b Object) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for key, value := range a {
-		other, ok := b[key]
-		if !ok || !Equal(value, other) {
-			return false
-		}
-	}
-	return true
-}
-
-func equalLists(a, b []any) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !Equal(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
