@@ -171,16 +171,8 @@ func (s *scanner) word(word string) bool {
 func (s *scanner) number() (string, bool) {
 	start := s.at
 	s.sign("-")
-	if s.at < len(s.text) && s.text[s.at] == '0' {
-		s.at++
-	} else if !s.digits() {
+	if !s.next('0') && !s.digits() || s.next('.') && !s.digits() {
 		return "", false
-	}
-	if s.at < len(s.text) && s.text[s.at] == '.' {
-		s.at++
-		if !s.digits() {
-			return "", false
-		}
 	}
 	if s.at < len(s.text) && s.text[s.at]|0x20 == 'e' {
 		s.at++
