@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -91,11 +92,8 @@ func (x *Runner) modules(f *File) []string {
 func (x *Runner) options(f *File, clock func() time.Time) host.Options {
 	o := x.Host
 	o.Clock, o.Config = clock, map[string]string{}
-	for _, config := range []map[string]string{f.Config, x.Config} {
-		for key, value := range config {
-			o.Config[key] = value
-		}
-	}
+	maps.Copy(o.Config, f.Config)
+	maps.Copy(o.Config, x.Config)
 	return o
 }
 
