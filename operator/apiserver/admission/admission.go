@@ -229,7 +229,7 @@ func (a *answer) patched(object dicts.Object) (dicts.Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("the patch is no JSON patch: %s", text)
 	}
-	return dicts.JSONPatch(dicts.CloneObject(object), operations)
+	return dicts.JSONPatch(object, operations)
 }
 
 // denied is the error that clients of the API server get.
