@@ -209,8 +209,7 @@ func (w *write) put(body []byte) error {
 
 // sameVersion is the optimistic lock: a version in a request must be the current one.
 func sameVersion(object, wanted dicts.Object) error {
-	version := dicts.LookupString(wanted, "metadata", "resourceVersion")
-	if version != "" && version != dicts.LookupString(object, "metadata", "resourceVersion") {
+	if v := version(wanted); v != "" && v != version(object) {
 		return failf(http.StatusConflict, "Conflict", "the object has been modified; please apply your changes to the latest version and try again")
 	}
 	return nil

@@ -130,14 +130,18 @@ func (s *Server) keyOf(object dicts.Object) (selectors.Resource, key, error) {
 	if !ok {
 		return r, key{}, fmt.Errorf("%s %s: %w", apiVersion, kind, errKind)
 	}
-	k := key{r.Group, r.Plural, dicts.LookupString(object, "metadata", "namespace"), dicts.LookupString(object, "metadata", "name")}
+	return r, keyFor(r, dicts.LookupString(object, "metadata", "namespace"), dicts.LookupString(object, "metadata", "name")), nil
+}
+
+// keyFor returns the key of an object of a resource. Without a namespace, it is in the default one.
+func keyFor(r selectors.Resource, namespace, name string) key {
 	switch {
 	case !r.Namespaced:
-		k.namespace = ""
-	case k.namespace == "":
-		k.namespace = "default"
+		namespace = ""
+	case namespace == "":
+		namespace = "default"
 	}
-	return r, k, nil
+	return key{r.Group, r.Plural, namespace, name}
 }
 
 // Reference names an object.
@@ -156,13 +160,7 @@ func (s *Server) Get(ref Reference) dicts.Object {
 
 func (s *Server) refKey(ref Reference) (key, bool) {
 	r, ok := s.Find(ref.Kind)
-	k := key{r.Group, r.Plural, ref.Namespace, ref.Name}
-	if !r.Namespaced {
-		k.namespace = ""
-	} else if k.namespace == "" {
-		k.namespace = "default"
-	}
-	return k, ok
+	return keyFor(r, ref.Namespace, ref.Name), ok
 }
 
 // Names lists the objects of a kind, as NAMESPACE/NAME.
