@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -299,7 +300,7 @@ func (r *run) missing(n documents.Node, ref apiserver.Reference) []Mismatch {
 // knows reports whether the modules have a handler, or it is a sub-handler of one.
 func (r *run) knows(handler string) bool {
 	return slices.Contains(r.handlers, handler) || slices.ContainsFunc(r.handlers, func(id string) bool {
-		return len(handler) > len(id) && handler[:len(id)+1] == id+"/"
+		return strings.HasPrefix(handler, id+"/")
 	})
 }
 

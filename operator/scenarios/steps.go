@@ -203,7 +203,7 @@ func (f *File) readEvent(n documents.Node) (action, error) {
 		if kind, err = node.Text(); err != nil {
 			return nil, err
 		}
-		if kind != eventTypes[0] && kind != eventTypes[1] && kind != eventTypes[2] {
+		if !slices.Contains(eventTypes, kind) {
 			return nil, node.Errorf("unknown type of an event %q%s", kind, spelling.Meant(kind, eventTypes))
 		}
 	}
