@@ -170,7 +170,7 @@ func (t *transport) patch(req *http.Request, p place, body []byte) (*http.Respon
 
 // edited returns an object after a patch of the content type.
 func edited(object dicts.Object, contentType string, body []byte) (dicts.Object, error) {
-	if contentType == "application/json-patch+json" {
+	if contentType == clients.JSONPatch {
 		patch, err := dicts.Decode(body)
 		if err != nil {
 			return nil, err
