@@ -11,7 +11,7 @@ import (
 // optional are distributions whose native code only makes them faster: without it, they use
 // their code in Python. The names are normal.
 var optional = map[string]bool{
-	"aiohttp": true, "charset-normalizer": true, "coverage": true, "frozenlist": true, "hiredis": false, "markupsafe": true, "msgpack": true,
+	"aiohttp": true, "charset-normalizer": true, "coverage": true, "frozenlist": true, "markupsafe": true, "msgpack": true,
 	"multidict": true, "propcache": true, "protobuf": true, "pyrsistent": true, "pyyaml": true, "simplejson": true, "sqlalchemy": true,
 	"tomli": true, "tornado": true, "websockets": true, "wrapt": true, "yarl": true, "zope-interface": true,
 }
