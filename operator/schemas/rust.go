@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // readRust adds the types of a file in Rust: structs with named fields, and enums of names.
@@ -349,7 +347,7 @@ func rustPlain(name string) *shape {
 	case "f32", "f64":
 		return leafOf("number")
 	case "Value", "Map":
-		return &shape{schema: dicts.Object{"x-kubernetes-preserve-unknown-fields": true}}
+		return anything()
 	}
 	return &shape{kind: reference, name: name}
 }
