@@ -249,7 +249,7 @@ func choose(r *registries.Registry, o *Options) (*registries.Handler, error) {
 	return chooseReason(named, o)
 }
 
-// question is the part of documents.Meant that asks.
+// question is the part of spelling.Meant that asks.
 func question(word string, candidates []string) string {
 	if text := spelling.Meant(word, candidates); strings.HasSuffix(text, "?") {
 		return text

@@ -110,7 +110,7 @@ func (r *requirements) file(folder string) (string, error) {
 	return file, os.WriteFile(file, []byte(text), 0o600)
 }
 
-// drop removes the requirements from the folder of wheels, and refuses what is not a wheel.
+// drop removes the requirements from the folder of wheels, and refuses a folder that is empty then.
 func drop(folder, file string) error {
 	if filepath.Dir(file) == folder {
 		if err := os.Remove(file); err != nil {
