@@ -41,11 +41,11 @@ var EnvFunctions = map[string]imports.Function[Caller]{
 	"http_request":     function("(i64, i64) -> i64", httpRequest),
 	"http_status_code": function("() -> i32", httpStatus),
 	"http_headers":     function("() -> i64", httpHeaders),
-	"log_trace":        function("(i64) -> ()", log(10)),
-	"log_debug":        function("(i64) -> ()", log(10)),
-	"log_info":         function("(i64) -> ()", log(20)),
-	"log_warn":         function("(i64) -> ()", log(30)),
-	"log_error":        function("(i64) -> ()", log(40)),
+	"log_trace":        function("(i64) -> ()", log(abi.LevelDebug)),
+	"log_debug":        function("(i64) -> ()", log(abi.LevelDebug)),
+	"log_info":         function("(i64) -> ()", log(abi.LevelInfo)),
+	"log_warn":         function("(i64) -> ()", log(abi.LevelWarning)),
+	"log_error":        function("(i64) -> ()", log(abi.LevelError)),
 	"get_log_level":    function("() -> i32", func(_ *kernel, _ Caller, s []uint64) { s[0] = 0 }), // all levels: the host filters
 }
 
