@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
@@ -114,9 +115,9 @@ func (d *decoder) fault(in *instruction) string {
 	case immTable:
 		return unknown("table", in.a, uint64(len(m.tables)))
 	case immTables:
-		return either(unknown("table", in.a, uint64(len(m.tables))), unknown("table", in.b, uint64(len(m.tables))))
+		return cmp.Or(unknown("table", in.a, uint64(len(m.tables))), unknown("table", in.b, uint64(len(m.tables))))
 	case immIndirect:
-		return either(unknown("type", in.a, uint64(len(m.types))), unknown("table", in.b, uint64(len(m.tables))))
+		return cmp.Or(unknown("type", in.a, uint64(len(m.types))), unknown("table", in.b, uint64(len(m.tables))))
 	case immBlock:
 		if in.blockType >= 0 {
 			return unknown("type", uint32(in.blockType), uint64(len(m.types)))
@@ -124,7 +125,7 @@ func (d *decoder) fault(in *instruction) string {
 	case immElem:
 		return unknown("element segment", in.a, uint64(len(m.elementTypes)))
 	case immElemInit:
-		return either(unknown("element segment", in.a, uint64(len(m.elementTypes))), unknown("table", in.b, uint64(len(m.tables))))
+		return cmp.Or(unknown("element segment", in.a, uint64(len(m.elementTypes))), unknown("table", in.b, uint64(len(m.tables))))
 	case immData, immDataInit:
 		if m.dataCount == nil {
 			return "there is no data count"
@@ -140,13 +141,6 @@ func unknown(what string, index uint32, count uint64) string {
 		return ""
 	}
 	return fmt.Sprintf("unknown %s %d", what, index)
-}
-
-func either(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // misplaced tracks blocks, and describes a wrong label or block end. It returns an empty text otherwise.

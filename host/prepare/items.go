@@ -76,10 +76,15 @@ func (m *module) typeIndex(r *reader) uint32 {
 // index reads the index of an item of a kind.
 func (m *module) index(r *reader, kind byte) uint32 {
 	index := r.Linked()
+	m.known(r, kind, index)
+	return index
+}
+
+// known refuses the index of an item that does not exist.
+func (m *module) known(r *reader, kind byte, index uint32) {
 	if r.Err == nil && index >= m.count[kind] {
 		r.Fail("unknown %s %d", kindNames[kind], index)
 	}
-	return index
 }
 
 // exportItem reads an export.
@@ -138,7 +143,7 @@ func (m *module) constant(r *reader, want valueType) instruction {
 		got = in.typ
 	case in.op == opRefFunc:
 		got = typeFuncRef
-		m.knownFunction(r, in.a)
+		m.known(r, kindFunc, in.a)
 	case in.op == opGlobalGet:
 		r.Feature("global.get in a constant expression: globals are not imported")
 	default:
@@ -151,13 +156,6 @@ func (m *module) constant(r *reader, want valueType) instruction {
 		r.Feature("extended constant expressions (%s)", end.form().name)
 	}
 	return in
-}
-
-// knownFunction refuses the index of a function that does not exist.
-func (m *module) knownFunction(r *reader, index uint32) {
-	if r.Err == nil && index >= m.count[kindFunc] {
-		r.Fail("unknown function %d", index)
-	}
 }
 
 // appendConstant appends a constant expression.

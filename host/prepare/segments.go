@@ -115,9 +115,7 @@ func (m *module) reference(r *reader, e *element) instruction {
 	if e.flags&elemExpressions != 0 {
 		return m.constant(r, e.typ)
 	}
-	in := instruction{op: opRefFunc, a: r.Linked()}
-	m.knownFunction(r, in.a)
-	return in
+	return instruction{op: opRefFunc, a: m.index(r, kindFunc)}
 }
 
 // appendElement appends a segment up to its elements.
