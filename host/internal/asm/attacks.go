@@ -1,5 +1,7 @@
 package asm
 
+import "maps"
+
 // Local variables of attacks: an address or a number, and a long one.
 const (
 	at   = 0
@@ -32,12 +34,8 @@ func Attacks() map[string]Module {
 		"table.fill":  table,
 		"memory.grow": forever(I32Const(0), MemoryGrow, Drop),
 	}
-	for name, m := range memoryAttacks() {
-		all[name] = m
-	}
-	for name, m := range unitAttacks() {
-		all[name] = m
-	}
+	maps.Copy(all, memoryAttacks())
+	maps.Copy(all, unitAttacks())
 	return all
 }
 
