@@ -29,8 +29,8 @@ type instance struct {
 	load    int           // number of tasks on it, including those that are about to start; guarded by pool.mu
 
 	guest   guests.Guest
-	exports atomic.Pointer[exports] // nil without recent calls; see stacks
-	stack   [enterParams]uint64     // for the parameters and the result of a call
+	exports atomic.Pointer[exports]     // nil without recent calls; see stacks
+	stack   [prepare.EnterParams]uint64 // for the parameters and the result of a call
 	clock   wasi.Clock
 	streams [2]lineWriter    // standard output and error
 	tasks   map[uint32]*Task // tasks that are not released
@@ -106,10 +106,6 @@ func (in *instance) newTask(env Env) *Task {
 	return t
 }
 
-// enterParams is the number of parameters of prepare.Enter: the number of an export, and up to
-// three parameters.
-const enterParams = 4
-
 // function returns an export, or the function that calls it, and the stack for the call:
 // first the parameters, then the result.
 func (in *instance) function(export string, params []uint64) (api.Function, []uint64) {
@@ -121,7 +117,7 @@ func (in *instance) function(export string, params []uint64) (api.Function, []ui
 		if fns.enter == nil {
 			fns.enter = in.mod.ExportedFunction(prepare.Enter)
 		}
-		stack := in.stack[:enterParams]
+		stack := in.stack[:prepare.EnterParams]
 		stack[0] = number
 		clear(stack[1+copy(stack[1:], params):])
 		return fns.enter, stack

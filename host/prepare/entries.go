@@ -33,14 +33,15 @@ func (m *module) entries() []Export {
 }
 
 func isEntry(t funcType) bool {
-	if len(t.params) > enterParams-1 || slices.ContainsFunc(t.params, func(v valueType) bool { return v != typeI32 }) {
+	if len(t.params) > EnterParams-1 || slices.ContainsFunc(t.params, func(v valueType) bool { return v != typeI32 }) {
 		return false
 	}
 	return len(t.results) == 0 || len(t.results) == 1 && (t.results[0] == typeI32 || t.results[0] == typeI64)
 }
 
-// enterParams are the number of an entry and its arguments.
-const enterParams = 4
+// EnterParams is the number of parameters of Enter: the number of an entry, and up to three
+// arguments.
+const EnterParams = 4
 
 // addEnter adds the function that calls the others, and returns its index. The engine
 // keeps a stack of ten kilobytes for each function that the host has called.
@@ -62,7 +63,7 @@ func (w *rewriter) addEnter(entries []Export) uint32 {
 		}
 		out = append(out, opReturn, opEnd)
 	}
-	typ := w.addType(funcType{params: slices.Repeat([]valueType{typeI32}, enterParams), results: []valueType{typeI64}})
+	typ := w.addType(funcType{params: slices.Repeat([]valueType{typeI32}, EnterParams), results: []valueType{typeI64}})
 	w.helpers = append(w.helpers, helper{Enter, typ, append(out, opUnreachable, opEnd)})
 	return w.shift(w.m.funcCount()) + uint32(len(w.helpers)) - 1
 }
