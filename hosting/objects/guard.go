@@ -86,15 +86,22 @@ func setFinalizer(ctx context.Context, client dynamic.ResourceInterface, name, u
 	return err
 }
 
-// observed notes whether an object has the finalizer, and whether its spec wants it.
-func (g *guard) observed(key hosting.Key, uid string, has, wanted bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// of returns what is known about an object; nothing yet about a new one of its name. The caller holds
+// the lock.
+func (g *guard) of(key hosting.Key, uid string) *guarded {
 	o := g.objects[key]
 	if o == nil || o.uid != uid {
 		o = &guarded{uid: uid}
 		g.objects[key] = o
 	}
+	return o
+}
+
+// observed notes whether an object has the finalizer, and whether its spec wants it.
+func (g *guard) observed(key hosting.Key, uid string, has, wanted bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.of(key, uid)
 	o.wanted = wanted
 	if !o.busy {
 		o.has = has
@@ -107,11 +114,7 @@ func (g *guard) observed(key hosting.Key, uid string, has, wanted bool) {
 func (g *guard) leaves(key hosting.Key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	o := g.objects[key]
-	if o == nil || o.uid != uid {
-		o = &guarded{uid: uid}
-		g.objects[key] = o
-	}
+	o := g.of(key, uid)
 	o.leaving, o.has, o.wanted = true, true, !o.left
 	g.work(key, o)
 	return !o.left
