@@ -106,6 +106,10 @@ class Body(MappingView):
     def _find(self):
         return self._source
 
+    def __reduce__(self):
+        """Copy and pickle what it is now: in another task, the number of a live body would be that of another object."""
+        return Body, (self._find(),)
+
     def __setitem__(self, key, value):
         raise TypeError(f"body is read-only, because it is a copy of the object. Change the object by the patch: patch[{key!r}] = …")
 
@@ -134,10 +138,6 @@ class LiveBody(Body):
             if text and text != self._text:
                 self._text, self._source = text, _codec.loads(text)
         return self._source
-
-    def __reduce__(self):
-        """Copy and pickle what it is now: in another task, the number would be that of another object."""
-        return Body, (self._find(),)
 
 
 def build_object_reference(body):
