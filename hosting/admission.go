@@ -106,8 +106,8 @@ func (t *tenant) needsServer(replaced error) bool {
 type permission chan struct{}
 
 // permissionOf makes the permission of an operator, which its options give when it serves. Permitted is called before: the operator may
-// write its webhooks then, whatever becomes of the attempt to run it.
-func permissionOf(o *operator.Options, permitted func()) permission {
+// write its webhooks then, whatever becomes of the attempt to run it. Hold is called first.
+func permissionOf(o *operator.Options, hold func(context.Context) error, permitted func()) permission {
 	given := make(permission)
 	tenancy := o.Admission.Tenancy
 	if tenancy == nil || tenancy.Permit == nil {
@@ -118,12 +118,26 @@ func permissionOf(o *operator.Options, permitted func()) permission {
 	tenancy.Permit = func(ctx context.Context, handlers []reviews.Handler) error {
 		err := permit(ctx, handlers)
 		if err == nil {
+			err = hold(ctx)
+		}
+		if err == nil {
 			permitted()
 			give()
 		}
 		return err
 	}
 	return given
+}
+
+// holding is Options.Hold for a declaration.
+func (h *Host) holding(d *Declaration) func(context.Context) error {
+	key, uid := d.Key, d.UID
+	return func(ctx context.Context) error {
+		if h.options.Hold == nil {
+			return nil
+		}
+		return h.options.Hold(ctx, key, uid)
+	}
 }
 
 // wait waits until an operator may have its handlers, or has none.

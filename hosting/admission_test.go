@@ -116,6 +116,34 @@ func TestOperatorsServeWhenTheirHandlersArePermitted(t *testing.T) {
 	})
 }
 
+// TestWebhooksWaitUntilTheirDeclarationIsHeld: before, an operator has no permission to write them.
+func TestWebhooksWaitUntilTheirDeclarationIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, held := hosted(t, operator.Options{}), make(chan struct{})
+		x.options.Gateway = &gate{}
+		x.options.Hold = func(ctx context.Context, k Key, uid string) error {
+			if k != key("a") || uid == "" {
+				t.Errorf("held: %v, %q", k, uid)
+			}
+			select {
+			case <-held:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		x.setUp = func(f *fake) {
+			f.webhooks = 1
+			f.starting = func() error { return f.options.Admission.Tenancy.Permit(t.Context(), nil) }
+		}
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.False, "Loading", "")
+		close(held)
+		synctest.Wait()
+		x.has("a", api.Ready, api.True, "Serving", "")
+	})
+}
+
 // TestWebhooksOfAnOperatorThatNeverServed: it writes them in the moment in which its declaration is deleted.
 func TestWebhooksOfAnOperatorThatNeverServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

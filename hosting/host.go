@@ -70,6 +70,10 @@ type Options struct {
 	// by reports nothing, either.
 	Report func(key Key, status *api.Status)
 
+	// Hold is called before an operator may have webhooks. It returns when its declaration cannot be gone before a host has removed
+	// them, even if this one is killed meanwhile. Nil: that is not known.
+	Hold func(ctx context.Context, key Key, uid string) error
+
 	Log zerolog.Logger
 
 	// Output is what Log writes to. If it is set, the host keeps the newest records of each

@@ -439,7 +439,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	o.Loaded = func() { r.loaded() }
-	given := permissionOf(&o, t.report.registers)
+	given := permissionOf(&o, t.host.holding(d), t.report.registers)
 	t.limit(&o)
 	o.Tenant = t.host.ownerOf(d)
 	if t.tracer != nil {

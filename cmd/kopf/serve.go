@@ -258,6 +258,9 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if admission != nil {
 		options.Gateway = admission
 	}
+	if declared, ok := from.(*objects.Source); ok {
+		options.Hold = declared.Hold
+	}
 	if exporter != nil {
 		options.Tracer = exporter.Operator
 	}

@@ -43,9 +43,20 @@ type guarded struct {
 	uid     string
 	has     bool // the finalizer, as it was seen last or written last
 	wanted  bool
+	held    bool // by hold, until its status asks for the finalizer, too
 	leaving bool // it is being deleted
 	left    bool // and the operator has left
 	busy    bool // a goroutine writes
+
+	protected chan struct{} // closed when it has the finalizer; nil: nobody waits for that
+}
+
+// note notes whether the object has the finalizer.
+func (o *guarded) note(has bool) {
+	if o.has = has; has && o.protected != nil {
+		close(o.protected)
+		o.protected = nil
+	}
 }
 
 func newGuard(client dynamic.Interface, log zerolog.Logger) *guard {
@@ -102,11 +113,42 @@ func (g *guard) observed(key hosting.Key, uid string, has, wanted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	o := g.of(key, uid)
-	o.wanted = wanted
+	o.held = o.held && !wanted
+	o.wanted = wanted || o.held
 	if !o.busy {
-		o.has = has
+		o.note(has)
 	}
 	g.work(key, o)
+}
+
+// hold adds the finalizer before something of an operator is in the cluster that has to go with the declaration, and waits until the
+// declaration has it. Later, the status says so.
+func (g *guard) hold(ctx context.Context, key hosting.Key, uid string) error {
+	g.mu.Lock()
+	o := g.objects[key]
+	if o == nil || o.uid != uid || o.leaving { // this host knows that the operator has to leave
+		g.mu.Unlock()
+		return nil
+	}
+	if !o.wanted {
+		o.held, o.wanted = true, true
+	}
+	if o.has && !o.busy {
+		g.mu.Unlock()
+		return nil
+	}
+	if o.protected == nil {
+		o.protected = make(chan struct{})
+	}
+	protected := o.protected
+	g.work(key, o) //nolint:contextcheck // it takes the context of run from the struct: the object has to get the finalizer in any case
+	g.mu.Unlock()
+	select {
+	case <-protected:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // leaves notes an object with the finalizer that is being deleted. It is false if its
@@ -115,7 +157,8 @@ func (g *guard) leaves(key hosting.Key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	o := g.of(key, uid)
-	o.leaving, o.has, o.wanted = true, true, !o.left
+	o.note(true)
+	o.leaving, o.wanted = true, !o.left
 	g.work(key, o)
 	return !o.left
 }
@@ -166,6 +209,7 @@ func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
 		g.mu.Lock()
 		wanted := o.wanted
 		if o.has == wanted || g.objects[key] != o {
+			o.note(o.has) // somebody may have begun to wait since the last write
 			o.busy = false
 			g.mu.Unlock()
 			return
@@ -176,7 +220,7 @@ func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
 		switch {
 		case err == nil:
 			g.mu.Lock()
-			o.has = wanted
+			o.note(wanted)
 			g.mu.Unlock()
 			pauses.Reset()
 			continue

@@ -190,6 +190,42 @@ func TestAHostThatWasAwayObeysADeletion(t *testing.T) {
 	})
 }
 
+// TestWebhooksWaitForTheFinalizer: a host that is killed must not leave webhooks behind whose declaration can go unnoticed. The
+// finalizer stays until the status has named webhooks, and none any more.
+func TestWebhooksWaitForTheFinalizer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := guarding(t)
+		own := hosting.Key{Kind: api.Namespaced, Namespace: "ns", Name: "a"}
+		hold := func(want time.Duration) {
+			t.Helper()
+			began := time.Now()
+			if err := x.Hold(t.Context(), own, "1"); err != nil || time.Since(began) != want {
+				t.Errorf("held after %v, want %v, error %v", time.Since(began), want, err)
+			}
+		}
+		hold(0) // nothing is declared
+		x.seen("1", api.Keep, false)
+		hold(time.Second)
+		hold(0)
+		x.seen("1", api.Keep, false, Finalizer) // without a status
+		hold(0)
+		x.wrote(t, "a 1 true")
+		x.guard.observed(own, "1", true, true) // its status names webhooks
+		x.wrote(t)
+		x.seen("1", api.Keep, false, Finalizer) // none any more
+		x.wrote(t, "a 1 false")
+		x.seen("1", api.Keep, false)
+		x.mu.Lock()
+		x.fails = errors.New("the API server is away")
+		x.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := x.Hold(ctx, own, "1"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
 // TestSlowNamespacesDelayNoGuard: admission webhooks of a namespace can let each request about its declarations take long.
 func TestSlowNamespacesDelayNoGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -269,6 +269,11 @@ func (s *Source) forget(to hosting.Sink, known map[hosting.Key]bool, key hosting
 	s.guard.forget(key)
 }
 
+// Hold implements hosting.Options.Hold: the declaration gets the finalizer of the host.
+func (s *Source) Hold(ctx context.Context, key hosting.Key, uid string) error {
+	return s.guard.hold(ctx, key, uid)
+}
+
 // Report writes a status. With nil, after the operator of a deleted object has left, the
 // object may go. Report does not wait for the cluster.
 func (s *Source) Report(key hosting.Key, status *api.Status) {
