@@ -5,9 +5,9 @@
 package indexing
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -248,17 +248,14 @@ func (v values) encode() ([]byte, error) {
 }
 
 func encodeKeys(values map[string]values) ([]byte, error) {
-	list := make([][]byte, 0, len(values))
-	for key := range values {
-		list = append(list, []byte(key))
-	}
-	return encodeList(list)
+	return encodeList(slices.Collect(maps.Keys(values)))
 }
 
 // maxAnswer limits the answer of one lookup, in bytes, because each lookup builds its own.
 const maxAnswer = 64 << 20
 
-func encodeList(items [][]byte) ([]byte, error) {
+// encodeList makes a list of encoded items, and no copies besides: as many calls as there are cores can make one at the same time.
+func encodeList[T string | []byte](items []T) ([]byte, error) {
 	size := len("[]") + len(items)
 	for _, item := range items {
 		size += len(item)
@@ -266,7 +263,14 @@ func encodeList(items [][]byte) ([]byte, error) {
 	if size > maxAnswer {
 		return nil, fmt.Errorf("%w: the answer of a lookup would take %d bytes, but at most %d are possible: look for keys one by one, or index smaller values", accounts.ErrLimit, size, maxAnswer)
 	}
-	return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]")), nil
+	list := append(make([]byte, 0, size), '[')
+	for i, item := range items {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, item...)
+	}
+	return append(list, ']'), nil
 }
 
 // Indices are all indices of an operator by the ids of their handlers. They exist from the

@@ -188,6 +188,24 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
+// TestAnswersTakeTheirOwnMemory: several calls can look for all keys at the same time, and each answer is made once.
+func TestAnswersTakeTheirOwnMemory(t *testing.T) {
+	var x Index
+	for i := range 32 {
+		key := fmt.Sprintf("%q", strconv.Itoa(i)+strings.Repeat("x", 1<<20))
+		if err := x.Replace(fmt.Sprint(i), Pairs{key: []byte("1")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	keys, err := x.Look(OpKeys, nil)
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; err != nil || len(keys) < 32<<20 || taken > 40<<20 {
+		t.Errorf("%d bytes of keys have taken %d, error %v", len(keys), taken, err)
+	}
+}
+
 // One index of several resources has one name. Scripts in JavaScript define a property for each name.
 func TestIndexOfSeveralResourcesHasOneName(t *testing.T) {
 	if got, want := New([]string{"b", "a", "b"}, accounts.New(accounts.Limits{})).Names(), []string{"b", "a"}; !slices.Equal(got, want) {
