@@ -481,7 +481,7 @@ declare namespace kopf {
     lifecycle?: "asap" | "one_by_one" | "all_at_once" | "randomized" | "shuffled";
   }): void;
 
-  /** The rights that the operator needs. The administrator grants them. */
+  /** The rights that the operator needs. The administrator grants them. Several calls add up. */
   function wants(rights: {
     kubernetes?: { groups: string[]; resources: string[]; verbs: string[]; namespaces?: string[] }[];
     http?: string[];

@@ -101,6 +101,19 @@ func TestInspectOfScript(t *testing.T) {
 	}
 }
 
+// TestRightsOfScriptsAddUp: each part of a script says what it needs.
+func TestRightsOfScriptsAddUp(t *testing.T) {
+	t.Parallel()
+	path := script(t, `kopf.wants({ http: ["a.example"] }); kopf.wants({ http: ["b.example"] });
+kopf.on.create("kopfexamples", function fn() {});`)
+	got := kopf(t, nil, "inspect", "--engine", engine(t), path)
+	for _, want := range []string{"--allow-host a.example", "--allow-host b.example"} {
+		if got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("exit code %d, no %q in:\n%s%s", got.code, want, got.stdout, got.stderr)
+		}
+	}
+}
+
 // TestScriptLogsHalfACharacter: a text that a script has cut in the middle of a character is logged, and no error.
 func TestScriptLogsHalfACharacter(t *testing.T) {
 	t.Parallel()
@@ -132,6 +145,9 @@ func TestScriptIsRefused(t *testing.T) {
 		"thrown":             {fn + "\nundefinedFunction();", "op.js:3:1: ReferenceError: undefinedFunction is not defined"},
 		"thrown value":       {`throw "boo"`, "the script throws boo"},
 		"unknown option":     {`kopf.on.create("kopfexamples", { retrys: 3 }, () => {});`, "op.js:1:8: TypeError: create: unknown option retrys"},
+		"unknown fact":       {`kopf.operator({ nmae: "x" }); ` + fn, "TypeError: kopf.operator: unknown option nmae"},
+		"unknown right":      {`kopf.wants({ htpp: ["x.example"] }); ` + fn, "TypeError: kopf.wants: unknown option htpp"},
+		"right as a text":    {`kopf.wants({ http: "x.example" }); ` + fn, "TypeError: kopf.wants: http is a list"},
 		"option of others":   {`kopf.on.create("kopfexamples", { interval: 3 }, () => {});`, "interval"},
 		"no function":        {`kopf.on.create("kopfexamples");`, "op.js:1:8: TypeError: create: the last argument must be a function"},
 		"no resource":        {`kopf.on.create(() => {});`, "op.js:1:8: TypeError: create: name a resource"},

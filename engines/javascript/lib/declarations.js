@@ -112,13 +112,29 @@ export const subhandler = (...args) => declare(child(args));
 export function declareBy(fn) { declare = fn; }
 
 // operator says what the operator is called, and in which order handlers are called.
-export function operator({ name, version, lifecycle }) {
-  Object.assign(facts.operator, { name, version });
+export function operator(given) {
+  known("kopf.operator", given, ["name", "version", "lifecycle"]);
+  const { lifecycle, ...about } = given;
+  Object.assign(facts.operator, about);
   if (lifecycle !== undefined) facts.lifecycle = lifecycle;
 }
 
-// wants says which rights the operator needs: the administrator grants them.
-export function wants(capabilities) { facts.capabilities = capabilities; }
+// wants says which rights the operator needs: the administrator grants them. Several calls add up.
+export function wants(rights) {
+  known("kopf.wants", rights, ["kubernetes", "http", "config"]);
+  const all = facts.capabilities ??= {};
+  for (const [name, list] of Object.entries(rights)) {
+    if (list === undefined) continue;
+    if (!Array.isArray(list)) throw new TypeError(`kopf.wants: ${name} is a list`);
+    all[name] = [...(all[name] ?? []), ...list];
+  }
+}
+
+// known refuses options that a function does not have.
+function known(what, options, names) {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new TypeError(`${what}: unknown option ${unknown}`);
+}
 
 // handler is the one at a position of the registration.
 export const handler = (position) => handlers[position];

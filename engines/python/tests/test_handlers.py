@@ -63,6 +63,12 @@ class Registration(unittest.TestCase):
             operator = Operator(f"import kopf, re\n@kopf.on.create('kex', {option})\ndef fn(**_): pass")
             self.assertIn(message, operator.registration["error"])
 
+    def test_rights_add_up(self):
+        operator = Operator("import kopf\nkopf.wants(http=['a.example'], config=['x'])\nkopf.wants(http=['b.example'])\n@kopf.on.create('kex')\ndef fn(**_): pass")
+        self.assertEqual(operator.registration["capabilities"], {"http": ["a.example", "b.example"], "config": ["x"]})
+        operator = Operator("import kopf\nkopf.wants(http='a.example')\n@kopf.on.create('kex')\ndef fn(**_): pass")
+        self.assertIn("kopf.wants: http is a list, not 'a.example'", operator.registration["error"])
+
     def test_one_operation_is_not_its_letters(self):
         [handler] = self.declared("kopf.on.validate('kex', operations='CREATE')(lambda **_: None)")
         self.assertEqual(handler["operations"], ["CREATE"])

@@ -163,7 +163,13 @@ def wants(*, kubernetes=None, http=None, config=None):
     """Declare the rights that the operator needs; the administrator grants them.
 
     `kubernetes` is a list of rules as in RBAC: dicts of `groups`, `resources`, `verbs`, and
-    `namespaces`. `http` is a list of hosts, `config` of keys.
+    `namespaces`. `http` is a list of hosts, `config` of keys. Several calls, such as one in each
+    module, add up.
     """
-    given = {"kubernetes": kubernetes, "http": http, "config": config}
-    _default.capabilities = {**(_default.capabilities or {}), **{k: _codec.copied(list(v)) for k, v in given.items() if v is not None}}
+    wanted = dict(_default.capabilities or {})
+    for key, items in (("kubernetes", kubernetes), ("http", http), ("config", config)):
+        if isinstance(items, (str, Mapping)):
+            raise TypeError(f"kopf.wants: {key} is a list, not {items!r}")
+        if items is not None:
+            wanted[key] = [*wanted.get(key, ()), *_codec.copied(list(items))]
+    _default.capabilities = wanted
