@@ -46,6 +46,7 @@ export class Handler {
       this.functions[name] = {};
       this.declaration[name] = {};
       for (const [key, filter] of Object.entries(value)) {
+        if (filter === undefined) throw new TypeError(`${kind}: the filter of ${key} in ${name} is undefined`); // JSON leaves it out
         if (typeof filter === "function") this.functions[name][key] = filter;
         // A misspelt kopf.PRESENT is undefined: JSON would leave the filter out. The host refuses null.
         this.declaration[name][key] = declared(filter) ?? null;
