@@ -48,8 +48,7 @@ export class Handler {
       for (const [key, filter] of Object.entries(value)) {
         if (filter === undefined) throw new TypeError(`${kind}: the filter of ${key} in ${name} is undefined`); // JSON leaves it out
         if (typeof filter === "function") this.functions[name][key] = filter;
-        // A misspelt kopf.PRESENT is undefined: JSON would leave the filter out. The host refuses null.
-        this.declaration[name][key] = declared(filter) ?? null;
+        this.declaration[name][key] = declared(filter);
       }
     } else if (SELECTORS.includes(name)) (this.parts ??= {})[name] = value;
     else throw new TypeError(`${kind}: unknown option ${given}`);
