@@ -19,7 +19,8 @@ fn pod_in_sight(c: Change) {
 #[kopf::daemon("pods", annotations = {LIFETIME: PRESENT})]
 async fn pod_killer(mut d: Daemon) -> kopf::Result {
     let seconds: f64 = d.annotations[LIFETIME].as_str().unwrap_or_default().parse().map_err(Error::permanent)?;
-    if d.wait(Duration::from_secs_f64(seconds)).await? {
+    let lifetime = Duration::try_from_secs_f64(seconds).map_err(Error::permanent)?; // it may be negative
+    if d.wait(lifetime).await? {
         kopf::info!(d, "deleted before its time");
         return Ok(());
     }
