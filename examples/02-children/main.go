@@ -47,7 +47,7 @@ func applyClaim(c *kopf.Change) (any, error) {
 	case errors.Is(err, kopf.ErrInvalid):
 		return nil, kopf.PermanentFrom(err, "the claim cannot be changed")
 	case errors.Is(err, kopf.ErrConflict):
-		return nil, kopf.PermanentFrom(err, "another object has a claim of this name")
+		return nil, kopf.PermanentFrom(err, "another manager owns the claim of this name")
 	case err != nil:
 		return nil, err
 	}
