@@ -80,5 +80,5 @@ func checkVersion(exports []prepare.Export) error {
 	if newest > abi.Version {
 		return fmt.Errorf("it speaks version %d of the ABI, this host only up to %d: a newer host is needed", newest, abi.Version)
 	}
-	return fmt.Errorf("it is not a Kopf guest: it does not export %s%d; build it with an SDK (in Go: with GOOS=wasip1 and -buildmode=c-shared)", abi.ExportVersion, abi.Version)
+	return fmt.Errorf("it is not a Kopf guest: it does not export %s%d; build it with an SDK (in Go: with GOOS=wasip1 and -buildmode=c-shared; in Rust: with kopf::operator!)", abi.ExportVersion, abi.Version)
 }
