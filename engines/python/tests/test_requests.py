@@ -65,6 +65,12 @@ class Blocking(unittest.TestCase):
             self.assertEqual([call["path"] for call in op.host.calls], [
                 "/api/v1/namespaces/ns1/pods?limit=1", "/api/v1/namespaces/ns1/pods?limit=1&continue=c"])
 
+    def test_no_name_is_not_the_collection(self):
+        for name in ("None", "''"):
+            op = operator(f"return kopf.api('v1', 'pods').get({name})", word="def")
+            self.assertIn("GET of pods: the object has no name", op.start(0, BODY)["error"]["message"])
+            self.assertEqual(op.host.calls, [])
+
     def test_async_functions_block_where_they_say_so_or_in_threads(self):
         for call in ("kopf.fetch('https://a', blocking=True)", "await asyncio.to_thread(kopf.fetch, 'https://a')",
                      "await asyncio.to_thread(lambda: asyncio.run(kopf.fetch('https://a')))" if False else "await asyncio.to_thread(lambda: kopf.fetch('https://a'))"):

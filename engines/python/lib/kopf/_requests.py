@@ -141,7 +141,7 @@ class API:
 
     def get(self, name):
         """Return an object."""
-        return self._send("GET", name)
+        return self._send("GET", name or "")  # None would be the collection
 
     def list(self, *, labels=None, fields=None, page=100):
         """Return the objects, by selectors of labels and fields."""
