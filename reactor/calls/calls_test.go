@@ -55,6 +55,7 @@ func TestMalformedCalls(t *testing.T) {
 		{"length", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/" + strings.Repeat("x", 9000)}, abi.CallInvalid},
 		{"timeout", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Timeout: &negative}, abi.CallInvalid},
 		{"header name", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"A B": {"x"}}}, abi.CallInvalid},
+		{"header twice", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"X-A": {"x"}, "x-a": {"y"}}}, abi.CallInvalid},
 		{"header value", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"A": {"x\r\nHost: y"}}}, abi.CallInvalid},
 		{"proxy", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"proxy-authorization": {"x"}}}, abi.CallInvalid},
 		{"length of another", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"content-length": {"7"}}}, abi.CallInvalid},

@@ -163,9 +163,12 @@ var hopByHop = []string{
 
 // webHeader returns the headers of the guest after checking them.
 func webHeader(agent string, headers map[string][]string) (http.Header, error) {
-	result := http.Header{"User-Agent": {agent}}
+	result := http.Header{}
 	for name, values := range headers {
 		canonical := http.CanonicalHeaderKey(name)
+		if _, twice := result[canonical]; twice {
+			return nil, invalid("the header %s is there in several spellings", shown(canonical))
+		}
 		if slices.Contains(hopByHop, canonical) || strings.HasPrefix(canonical, "Proxy-") {
 			return nil, invalid("the header %s belongs to the host", canonical)
 		}
@@ -173,6 +176,9 @@ func webHeader(agent string, headers map[string][]string) (http.Header, error) {
 			return nil, invalid("the header %q is malformed", shown(name))
 		}
 		result[canonical] = append([]string(nil), values...)
+	}
+	if _, own := result["User-Agent"]; !own {
+		result["User-Agent"] = []string{agent}
 	}
 	return result, nil
 }
