@@ -229,6 +229,8 @@ class Requests(unittest.TestCase):
             "body": '{"a":1}', "timeout": 3})
         error = op.resume(error={"type": "NotGranted", "kind": "permanent", "message": "grant it with --allow-host example.com"})["error"]
         self.assertEqual((error["kind"], error["message"]), ("permanent", "grant it with --allow-host example.com"))
+        op = operator("await kopf.fetch('https://example.com', json=1, headers={'content-type': 'application/x+json'})")
+        self.assertEqual(op.start(0, BODY)["call"]["headers"], {"content-type": ["application/x+json"]})
         op = operator("await kopf.api('apps/v1', 'deployments', namespace=None).delete('x')")
         op.start(0, BODY)
         error = op.resume(response={"status": 409, "body": {"message": "busy"}})["error"]

@@ -125,7 +125,8 @@ def fetch(url, *, method=None, headers=None, body=None, json=_UNSET, timeout=Non
     sent = {name: [value] if isinstance(value, str) else list(value) for name, value in (headers or {}).items()}
     if json is not _UNSET:
         body = _codec.dumps(json)
-        sent.setdefault("Content-Type", ["application/json"])
+        if not any(name.lower() == "content-type" for name in sent):
+            sent["Content-Type"] = ["application/json"]
     method = (method or ("GET" if body is None else "POST")).upper()
     carried = content(bytes(body)) if isinstance(body, (bytes, bytearray)) else {"body": body}
     return _then(request({"target": "http", "method": method, "path": str(url), "headers": sent or None, **carried,

@@ -26,6 +26,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Request {
     call: abi::Call,
+    json: bool,
     problem: Option<String>,
 }
 
@@ -33,7 +34,8 @@ impl Request {
     /// A request of any method.
     pub fn new(method: &str, url: impl Into<String>) -> Request {
         let (target, method) = (target::HTTP.to_owned(), method.to_owned());
-        Request { call: abi::Call { target, method, path: url.into(), ..abi::Call::default() }, problem: None }
+        let call = abi::Call { target, method, path: url.into(), ..abi::Call::default() };
+        Request { call, json: false, problem: None }
     }
 
     /// A request that reads.
@@ -60,6 +62,7 @@ impl Request {
         };
         self.call.body = Some(text.into());
         self.call.encoding = encoding.to_owned();
+        self.json = false;
         self
     }
 
@@ -71,8 +74,8 @@ impl Request {
             Err(err) => self.problem = Some(format!("the body: {err}")),
         }
         self.call.encoding = String::new();
-        let said = self.call.headers.keys().any(|name| name.eq_ignore_ascii_case("Content-Type"));
-        if said { self } else { self.header("Content-Type", "application/json") }
+        self.json = true;
+        self
     }
 
     /// Bounds the whole request; the host has a limit of its own.
@@ -253,7 +256,10 @@ impl Call {
     /// ```
     ///
     /// Errors: there is no answer. A status is not an error.
-    pub async fn fetch(&self, request: Request) -> Result<Response, RequestError> {
+    pub async fn fetch(&self, mut request: Request) -> Result<Response, RequestError> {
+        if request.json && !request.call.headers.keys().any(|name| name.eq_ignore_ascii_case("Content-Type")) {
+            request = request.header("Content-Type", "application/json");
+        }
         match request.problem {
             Some(problem) => Err(RequestError::Invalid(problem)),
             None => send(&self.task, request.call).await,

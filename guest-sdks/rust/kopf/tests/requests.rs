@@ -163,6 +163,8 @@ fn servers_answer() {
         let answer = c.fetch(Request::post("https://x/json").json([1]).header("A", "b").header("A", "c")).await?;
         assert_eq!((answer.status, answer.json()["sent"].as_str()), (201, Some("[1]")));
         assert_eq!(answer.json()["headers"], json!({"A": ["b", "c"], "Content-Type": ["application/json"]}));
+        let own = Request::post("https://x/json").json([1]).header("content-type", "application/x+json");
+        assert_eq!(c.fetch(own).await?.json()["headers"], json!({"content-type": ["application/x+json"]}));
         let binary = c.fetch(Request::new("PUT", "https://x/json").body([0, 255])).await?;
         assert_eq!(binary.json()["sent"], "AP8=");
         let text = c.fetch(Request::get("https://x/text")).await?;
