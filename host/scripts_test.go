@@ -29,7 +29,8 @@ func TestScriptsKeepTheirFilters(t *testing.T) {
 		t.Errorf("value = %s", got)
 	}
 	for script, want := range map[string]string{
-		`{ labels: { app: kopf.Present } }, function fn() {}`:           "option labels: app: null is not supported",
+		`{ labels: { app: kopf.config("APP") } }, function fn() {}`:     "option labels: app: null is not supported",
+		`{ field: "spec.x", value: kopf.Present }, function fn() {}`:    "TypeError: kopf has no Present",
 		`{ retries: Number(kopf.config("RETRIES")) }, function fn() {}`: "create: the option retries is NaN",
 	} {
 		m, err := Load(t.Context(), "op.js", engineOf(t, "javascript"), withCache(t, scriptOf(script)))

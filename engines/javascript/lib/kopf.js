@@ -20,4 +20,10 @@ const kopf = Object.freeze({
   adopt, appendOwnerReference, removeOwnerReference, label, harmonizeNaming, adjustNamespace,
 });
 
-export default kopf;
+// A misspelt name would be undefined, and an option without it, such as a filter, not given. Waits and JSON look for the last two.
+export default new Proxy(kopf, {
+  get(library, name) {
+    if (typeof name === "string" && !(name in library) && name !== "then" && name !== "toJSON") throw new TypeError(`kopf has no ${name}`);
+    return library[name];
+  },
+});
