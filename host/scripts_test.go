@@ -70,6 +70,8 @@ func TestScriptsSayWhatIsWrong(t *testing.T) {
 		"one function to execute":        {`async function fn() { await kopf.execute(() => {}); }`, "kopf.execute: a list of functions, or an object with functions by their ids, is expected"},
 		"a promise in a patch":           {`function fn({ patch }) { patch.status.x = Promise.resolve(1); }`, "TypeError: a promise has no form in JSON: await it first"},
 		"a promise in a memo":            {`function fn({ memo }) { memo.update("x", async () => 1); }`, "a promise has no form in JSON: await it first"},
+		"a change of the object":         {`function fn({ spec }) { spec.size = 1; }`, "object is not extensible"},
+		"a change of a missing part":     {`function fn({ status }) { status.phase = "Ready"; }`, "object is not extensible"},
 		"a property of a memo":           {`function fn({ memo }) { memo.count = 1; }`, "object is not extensible"},
 		"nothing in a memo":              {`function fn({ memo }) { memo.update("x", (old = []) => { old.push(1); }); }`, "memo: the value of x is undefined, which has no form in JSON"},
 		"a change in a list of settings": {`function fn({ settings }) { settings.networking.error_backoffs.push(5); }`, "object is not extensible"},

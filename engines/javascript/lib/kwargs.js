@@ -10,6 +10,14 @@ import { wait } from "kopf/tasks";
 
 const OLD = 3, NEW = 4, DIFF = 5, EVENT = 6, FRESH = 7;
 
+const NOTHING = Object.freeze({});
+
+// close makes an object and its main parts read-only: status.x = 1 would be lost. What is inside of them may go into other objects.
+function close(body) {
+  const { metadata, spec, status } = body ?? {};
+  [body, metadata, spec, status].forEach(Object.freeze);
+}
+
 export class Kwargs {
   #task; #invocation; #text; #body; #patch; #settings; #logger; #stopped;
   #warnings = [];
@@ -35,13 +43,14 @@ export class Kwargs {
     if (this.#body === undefined || text !== this.#text) {
       this.#text = text;
       this.#body = text ? JSON.parse(text) : null;
+      if (this.#invocation.kind !== "convert") close(this.#body);
     }
     return this.#body;
   }
 
-  get meta() { return this.body?.metadata ?? {}; }
-  get spec() { return this.body?.spec ?? {}; }
-  get status() { return this.body?.status ?? {}; }
+  get meta() { return this.body?.metadata ?? NOTHING; }
+  get spec() { return this.body?.spec ?? NOTHING; }
+  get status() { return this.body?.status ?? NOTHING; }
   get labels() { return this.meta.labels ?? {}; }
   get annotations() { return this.meta.annotations ?? {}; }
   get name() { return this.#invocation.name; }
