@@ -29,7 +29,7 @@ func TestScriptsKeepTheirFilters(t *testing.T) {
 		t.Errorf("value = %s", got)
 	}
 	for script, want := range map[string]string{
-		`{ labels: { app: kopf.config("APP") } }, function fn() {}`:     "option labels: app: null is not supported",
+		`{ labels: { app: kopf.config("APP") } }, function fn() {}`:     "create: the filter of app in labels is undefined",
 		`{ field: "spec.x", value: kopf.Present }, function fn() {}`:    "TypeError: kopf has no Present",
 		`{ retries: Number(kopf.config("RETRIES")) }, function fn() {}`: "create: the option retries is NaN",
 	} {
