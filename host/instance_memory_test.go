@@ -59,6 +59,11 @@ func TestInstanceMemoryCountsTables(t *testing.T) {
 		if refused {
 			continue
 		}
+		task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer task.Release(t.Context())
 		if used, want := m.options.Memories.Used(), int64(wasmPage+8*elements-usualBeside); used != want {
 			t.Errorf("%d bytes are used, want %d", used, want)
 		}

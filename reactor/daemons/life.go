@@ -132,13 +132,10 @@ func (b *life) begin(ctx context.Context) (*sleep, error) {
 		b.log.Error(fmt.Sprintf("%s cannot be started: %v", b.handler.Title(), err))
 		return nil, nil
 	}
-	return after(delay, b.first), nil
-}
-
-// first is the phase after the initial delay, which does not count for the timeout, nor for the kwargs started and runtime.
-func (b *life) first(ctx context.Context) (*sleep, error) {
-	b.state = newHandlerState(b.handler)
-	return b.due(ctx)
+	return after(delay, func(ctx context.Context) (*sleep, error) {
+		b.state = newHandlerState(b.handler) // the delay counts neither for the timeout nor for the kwargs started and runtime
+		return b.due(ctx)
+	}), nil
 }
 
 // isLast reports whether no attempt follows the last one.
