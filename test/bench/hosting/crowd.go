@@ -22,7 +22,7 @@ const (
 	crowdEvents    = 1000   // in each window: so that what the operators take when idle is little next to it
 	crowdPace      = 10 * time.Millisecond
 	crowdWindows   = 2                // with events, and as many without
-	crowdSettling  = 40 * time.Second // the host returns memory 5 and 35 s after a start, which takes longer the more operators it has
+	crowdSettling  = 40 * time.Second // a host returns memory several times in the half minute after a start, which takes longer the more operators it has
 )
 
 // crowding are the figures of one process.
