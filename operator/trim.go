@@ -25,7 +25,8 @@ const (
 
 	// A trim takes one of so many parts of the time at most: it collects the whole heap, and authors
 	// of hosted operators can cause many starts.
-	trimShare = 50
+	trimShare      = 50
+	trimShareQuiet = 10
 )
 
 // trimming decides when the process returns memory to the system: after a start, what loading took
@@ -38,7 +39,7 @@ type trimming struct {
 	starting time.Time // until when the latest start matters
 	loaded   bool      // operators have started since the last trim
 
-	rest time.Duration // the shortest pause after the last trim
+	took time.Duration // time that the last trim took
 }
 
 // started notices that operators have begun to serve.
@@ -53,7 +54,11 @@ func (t *trimming) due(now time.Time, allocated uint64) bool {
 		wanted, pause = t.loaded || quiet && more >= trimLeastStarted || more >= trimMuchStarted, trimPauseStarted
 	}
 	t.seen = allocated
-	if !wanted || now.Sub(t.last) < max(pause, t.rest) {
+	share := trimShare * t.took
+	if quiet {
+		share = trimShareQuiet * t.took
+	}
+	if !wanted || now.Sub(t.last) < max(pause, share) {
 		return false
 	}
 	t.last, t.trimmed, t.loaded = now, allocated, false
@@ -137,7 +142,7 @@ func (t *trimmer) run(stop <-chan struct{}) {
 			if runtimemetrics.Read(allocated); due.due(now, allocated[0].Value.Uint64()) {
 				began := time.Now()
 				trim(latest)
-				due.rest = trimShare * time.Since(began)
+				due.took = time.Since(began)
 			}
 		case <-stop:
 			return

@@ -53,15 +53,19 @@ func TestTrimming(t *testing.T) {
 func TestTrimsRest(t *testing.T) {
 	now, decided := time.Unix(1_800_000_000, 0), trimming{}
 	for _, step := range []struct {
-		after time.Duration
-		due   bool
-	}{{0, true}, {trimPauseStarted, false}, {time.Minute, true}} {
+		after     time.Duration
+		allocated uint64
+		due       bool
+	}{
+		{0, trimQuiet, true}, {trimPauseStarted, 2 * trimQuiet, false}, {2 * trimPauseStarted, 3 * trimQuiet, false}, {time.Minute, 4 * trimQuiet, true},
+		{trimPauseStarted, 8 * trimQuiet, false}, {2 * trimPauseStarted, 8 * trimQuiet, true}, // it has become quiet
+	} {
 		now = now.Add(step.after)
 		decided.started(now)
-		if due := decided.due(now, 0); due != step.due {
+		if due := decided.due(now, step.allocated); due != step.due {
 			t.Errorf("after %v: due = %t", step.after, due)
 		}
-		decided.rest = time.Minute
+		decided.took = time.Second
 	}
 }
 

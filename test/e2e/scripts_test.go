@@ -148,7 +148,7 @@ func TestScriptIsRefused(t *testing.T) {
 		"unknown fact":       {`kopf.operator({ nmae: "x" }); ` + fn, "TypeError: kopf.operator: unknown option nmae"},
 		"unknown right":      {`kopf.wants({ htpp: ["x.example"] }); ` + fn, "TypeError: kopf.wants: unknown option htpp"},
 		"right as a text":    {`kopf.wants({ http: "x.example" }); ` + fn, "TypeError: kopf.wants: http is a list"},
-		"undefined filter":   {`kopf.on.create("kopfexamples", { labels: { app: undefined } }, () => {});`, "op.js:1:8: TypeError: create: the filter of app in labels is undefined"},
+		"undefined filter":   {`kopf.on.create("kopfexamples", { labels: { app: undefined } }, () => {});`, "TypeError: create: the filter of app in labels is undefined"},
 		"option of others":   {`kopf.on.create("kopfexamples", { interval: 3 }, () => {});`, "interval"},
 		"no function":        {`kopf.on.create("kopfexamples");`, "op.js:1:8: TypeError: create: the last argument must be a function"},
 		"no resource":        {`kopf.on.create(() => {});`, "op.js:1:8: TypeError: create: name a resource"},
