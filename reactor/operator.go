@@ -172,6 +172,7 @@ type Operator struct {
 	loops       *loops.Limiter // nil: no limit
 	vault       *credentials.Vault
 	client      *clients.Client
+	early       func() *clients.Client // that of startup handlers; nil: none run
 	events      *events.Recorder
 	pauses      *pauses.Pauses
 	runnables   *daemons.Runnables
@@ -326,7 +327,11 @@ func (op *Operator) reasonOf(ctx context.Context, err error) error {
 }
 
 func (op *Operator) startup(ctx context.Context) error {
+	starting, end := context.WithCancel(ctx)
+	op.early = op.beforeLogin(starting)
 	done, err := op.perform(ctx, abi.KindStartup)
+	op.early = nil
+	end()
 	if err != nil {
 		return err
 	}
@@ -381,8 +386,13 @@ func (op *Operator) limited(o calls.Options) calls.Options {
 	return o
 }
 
-// connected returns the client; nil before the login.
-func (op *Operator) connected() *clients.Client { return op.client }
+// connected returns the client for requests of guests; nil: there is none yet.
+func (op *Operator) connected() *clients.Client {
+	if op.client == nil && op.early != nil {
+		return op.early()
+	}
+	return op.client
+}
 
 // serve observes the cluster and serves what it finds, until the context ends. It then calls ended.
 func (op *Operator) serve(ctx context.Context, ended func(error)) {

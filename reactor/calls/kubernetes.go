@@ -41,7 +41,7 @@ func (c *Caller) toKubernetes(call *abi.Call, body []byte) (request, error) {
 	}
 	client := c.client()
 	if client == nil {
-		return nil, &refusal{abi.CallNotReady, "there is no connection to Kubernetes yet: startup and login handlers come before it"}
+		return nil, &refusal{abi.CallNotReady, "there is no connection to Kubernetes yet: login handlers come before it, and so do startup handlers if there are login handlers"}
 	}
 	if len(body) > 0 && header.Get("Content-Type") == "" {
 		header.Set("Content-Type", contentTypes[0])

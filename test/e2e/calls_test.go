@@ -360,14 +360,21 @@ func wantedIsGrantedOrRefused(t *testing.T, caller chosen) {
 	}
 }
 
-// TestNoRequestsBeforeTheLogin: startup handlers come before the credentials.
-func TestNoRequestsBeforeTheLogin(t *testing.T) { eachCaller(t, noRequestsBeforeTheLogin) }
+// TestStartupHandlersMakeRequests: operators of Kopf create their definitions in them, for example.
+func TestStartupHandlersMakeRequests(t *testing.T) { eachCaller(t, startupHandlersMakeRequests) }
 
-func noRequestsBeforeTheLogin(t *testing.T, caller chosen) {
+func startupHandlersMakeRequests(t *testing.T, caller chosen) {
 	s := newSpace(t)
-	r, _ := s.launch(t, caller(options{config: map[string]string{"register": "startup"}, calls: allowing(t, "*:*:*")}))
-	<-r.ended
-	if r.err == nil || !strings.Contains(r.err.Error(), "there is no connection to Kubernetes yet") {
+	r, ready := s.launch(t, caller(options{config: map[string]string{"register": "startup"}, calls: allowing(t, "*:*:*")}))
+	select {
+	case <-ready:
+		r.stop(t)
+	case <-r.ended:
 		t.Errorf("the operator ended with: %v", r.err)
+	}
+	refused, _ := s.launch(t, caller(options{config: map[string]string{"register": "startup"}}))
+	<-refused.ended
+	if refused.err == nil || !strings.Contains(refused.err.Error(), "not granted") {
+		t.Errorf("without a grant, the operator ended with: %v", refused.err)
 	}
 }
