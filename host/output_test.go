@@ -93,8 +93,15 @@ func TestLongLinesCountUntilTheirEnd(t *testing.T) {
 		lines int
 		used  int64
 	}{
-		{short, "a short one", 0, 0}, {first, text, 0, longLine}, {first, text, 0, longLine}, {second, text, 1, longLine}, {first, "\n", 2, 0},
-		{second, text, 2, longLine}, {second, text + "\nmore", 3, 0}, {second, "\n", 4, 0}, {short, text + "\n", 5, 0},
+		{short, "a short one", 0, 0},
+		{first, text, 0, longLine},
+		{first, text, 0, longLine},
+		{second, text, 1, longLine},
+		{first, "\n", 2, 0},
+		{second, text, 2, longLine},
+		{second, text + "\nmore", 3, 0},
+		{second, "\n", 4, 0},
+		{short, text + "\n", 5, 0},
 	} {
 		if step.to.write([]byte(step.text)); len(out.all) != step.lines || pool.Used() != step.used {
 			t.Errorf("after %.20q: %d lines, %d bytes are held, want %d, %d", step.text, len(out.all), pool.Used(), step.lines, step.used)

@@ -57,8 +57,12 @@ func TestTrimsRest(t *testing.T) {
 		allocated uint64
 		due       bool
 	}{
-		{0, trimQuiet, true}, {trimPauseStarted, 2 * trimQuiet, false}, {2 * trimPauseStarted, 3 * trimQuiet, false}, {time.Minute, 4 * trimQuiet, true},
-		{trimPauseStarted, 8 * trimQuiet, false}, {2 * trimPauseStarted, 8 * trimQuiet, true}, // it has become quiet
+		{0, trimQuiet, true},
+		{trimPauseStarted, 2 * trimQuiet, false},
+		{2 * trimPauseStarted, 3 * trimQuiet, false},
+		{time.Minute, 4 * trimQuiet, true},
+		{trimPauseStarted, 8 * trimQuiet, false},
+		{2 * trimPauseStarted, 8 * trimQuiet, true}, // it has become quiet
 	} {
 		now = now.Add(step.after)
 		decided.started(now)

@@ -145,7 +145,7 @@ func TestScriptIsRefused(t *testing.T) {
 		"thrown":             {fn + "\nundefinedFunction();", "op.js:3:1: ReferenceError: undefinedFunction is not defined"},
 		"thrown value":       {`throw "boo"`, "the script throws boo"},
 		"unknown option":     {`kopf.on.create("kopfexamples", { retrys: 3 }, () => {});`, "op.js:1:8: TypeError: create: unknown option retrys"},
-		"unknown fact":       {`kopf.operator({ nmae: "x" }); ` + fn, "TypeError: kopf.operator: unknown option nmae"},
+		"unknown fact":       {`kopf.operator({ nome: "x" }); ` + fn, "TypeError: kopf.operator: unknown option nome"},
 		"unknown right":      {`kopf.wants({ htpp: ["x.example"] }); ` + fn, "TypeError: kopf.wants: unknown option htpp"},
 		"right as a text":    {`kopf.wants({ http: "x.example" }); ` + fn, "TypeError: kopf.wants: http is a list"},
 		"undefined filter":   {`kopf.on.create("kopfexamples", { labels: { app: undefined } }, () => {});`, "TypeError: create: the filter of app in labels is undefined"},

@@ -290,10 +290,11 @@ func TestLog(t *testing.T) {
 func TestEvents(t *testing.T) {
 	host := kopftest.New(t)
 	c := host.Change(kopftest.Fixture{Body: body})
+	const spaced = " boo\n"
 	err := errors.Join(
 		c.Events.Info("A", "a"), c.Events.Warn("B", "b"), c.Events.Post("Custom", "C", "c"),
 		c.Events.Exception(kopf.Permanent("never"), "", "It failed:"), c.Events.Exception(errors.New("boo"), "D", ""),
-		c.Events.Exception(errors.New(""), "D", "It failed:"), c.Events.Exception(errors.New(" boo\n"), "D", ""),
+		c.Events.Exception(errors.New(""), "D", "It failed:"), c.Events.Exception(errors.New(spaced), "D", ""),
 		c.Events.About(kopf.Map{"kind": "Pod"}).Info("E", "e"),
 		c.Events.Backoffs(time.Second, 1500*time.Millisecond).Info("F", "f"), c.Events.Backoffs().Info("G", "g"),
 	)
