@@ -26,6 +26,7 @@ import (
 // These are the times of the measurement.
 const (
 	settling = 15 * time.Second // instances are released after 10 s
+	quiet    = 6 * time.Second  // for which the process is idle before it is measured: then it returns memory
 	idling   = 20 * time.Second
 	waking   = 30 * time.Millisecond // between two objects
 	patience = time.Minute
@@ -200,6 +201,18 @@ func (c *cluster) measure(ctx context.Context, o options, f figures) (figures, e
 	return f, errors.Join(err, p.cmd.Wait())
 }
 
+// settle waits until processes are idle: many operators open their watches for a while after all are ready.
+func settle(pids []int) {
+	const idle = 0.02 // of one processor
+	for range int(patience / quiet) {
+		used := processTime(pids)
+		time.Sleep(quiet)
+		if processTime(pids)-used < time.Duration(idle*float64(quiet)) {
+			return
+		}
+	}
+}
+
 // fill measures one process in the order of the fields.
 func (c *cluster) fill(ctx context.Context, o options, p *process, f *figures, before int) error {
 	began := time.Now()
@@ -214,6 +227,7 @@ func (c *cluster) fill(ctx context.Context, o options, p *process, f *figures, b
 	if len(pids) == 0 {
 		pids = []int{p.cmd.Process.Pid}
 	}
+	settle(pids)
 	f.PSS, f.RSS = mebibytes(pids, "smaps_rollup", "Pss:"), mebibytes(pids, "status", "VmRSS:")
 	used := processTime(pids)
 	time.Sleep(idling)
