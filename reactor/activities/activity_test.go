@@ -14,22 +14,33 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
+// activityOf is an activity with handlers of a guest.
+func activityOf(t *testing.T, kind abi.Kind, guest guests.Guest, ids ...string) *Activity {
+	t.Helper()
+	e, err := generations.New(0, &registries.Registry{}, handling.Services{Account: accounts.New(accounts.Limits{})}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &Activity{Kind: kind, Settings: settings.Default(), Services: e.Services, Log: zerolog.Nop()}
+	for _, id := range ids {
+		a.Handlers = append(a.Handlers, reactortest.HandlerOf(t, guest, fmt.Sprintf(`{"kind":%q,"id":%q}`, kind, id)))
+	}
+	return a
+}
+
 // TestLoggersOfActivities: as in Kopf, each activity has a logger of its own, by which people filter the lines.
 func TestLoggersOfActivities(t *testing.T) {
 	for kind, want := range map[abi.Kind]string{abi.KindStartup: "kopf.activities.startup", abi.KindLogin: "kopf.activities.authentication"} {
-		h := reactortest.HandlerOf(t, &reactortest.Scripted{}, fmt.Sprintf(`{"kind":%q,"id":"fn"}`, kind))
-		e, err := generations.New(0, &registries.Registry{}, handling.Services{Account: accounts.New(accounts.Limits{})}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var log bytes.Buffer
-		a := &Activity{Kind: kind, Handlers: []*registries.Handler{h}, Settings: settings.Default(), Services: e.Services, Log: zerolog.New(&log)}
+		a := activityOf(t, kind, &reactortest.Scripted{}, "fn")
+		a.Log = zerolog.New(&log)
 		if _, err := a.Run(t.Context()); err != nil || !strings.Contains(log.String(), `"logger":"`+want+`"`) {
 			t.Errorf("%s: the error is %v, and the log %s", kind, err, &log)
 		}
@@ -45,15 +56,7 @@ func TestStartupHandlersShareTheSettings(t *testing.T) {
 			`{"step":"done","settings":{"posting.level":30}}`,
 			`{"step":"done","settings":{"posting.level":40}}`,
 		}}
-		a := &Activity{Kind: abi.KindStartup, Settings: settings.Default(), Log: zerolog.Nop()}
-		for _, id := range []string{"a", "b", "c"} {
-			a.Handlers = append(a.Handlers, reactortest.HandlerOf(t, guest, fmt.Sprintf(`{"kind":"startup","id":%q}`, id)))
-		}
-		e, err := generations.New(0, &registries.Registry{}, handling.Services{Account: accounts.New(accounts.Limits{})}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Services = e.Services
+		a := activityOf(t, abi.KindStartup, guest, "a", "b", "c")
 		done, err := a.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)

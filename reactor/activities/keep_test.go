@@ -5,15 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/internal/accounts"
-	"github.com/kopf-wasm/kopf/reactor/generations"
-	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
-	"github.com/kopf-wasm/kopf/reactor/registries"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 // keeper notes what it is told about its startup handlers.
@@ -46,12 +39,7 @@ func TestGuestsKeepWhatStartupHandlersLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guest := &keeper{Scripted: &reactortest.Scripted{Attempts: tt.attempts}}
-				h := reactortest.HandlerOf(t, guest, `{"kind":"`+string(tt.kind)+`","id":"fn"}`)
-				e, err := generations.New(0, &registries.Registry{}, handling.Services{Account: accounts.New(accounts.Limits{})}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				a := &Activity{Kind: tt.kind, Handlers: []*registries.Handler{h}, Settings: settings.Default(), Services: e.Services, Log: zerolog.Nop()}
+				a := activityOf(t, tt.kind, guest, "fn")
 				if _, err := a.Run(t.Context()); (err != nil) != slices.Equal(tt.want, []bool{false}) {
 					t.Errorf("error %v", err)
 				}

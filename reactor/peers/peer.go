@@ -39,7 +39,7 @@ type Record struct {
 // ignores unknown fields.
 func Parse(identity string, raw []byte, now time.Time) (Peer, error) {
 	var record struct {
-		Priority *float64        `json:"priority"`
+		Priority json.RawMessage `json:"priority"`
 		Lifetime json.RawMessage `json:"lifetime"`
 		LastSeen *string         `json:"lastseen"`
 	}
@@ -48,13 +48,19 @@ func Parse(identity string, raw []byte, now time.Time) (Peer, error) {
 	}
 	peer := Peer{Identity: identity, Lifetime: defaultLifetime, LastSeen: now.UTC()}
 	var err error
-	if record.Priority != nil {
-		peer.Priority = int(max(math.MinInt32, min(*record.Priority, math.MaxInt32)))
+	if record.Priority != nil && string(record.Priority) != "null" {
+		priority, err := parseNumber(record.Priority)
+		if err != nil {
+			return Peer{}, fmt.Errorf("the record of the peer %s: priority: %w", identity, err)
+		}
+		peer.Priority = int(max(math.MinInt32, min(priority, math.MaxInt32)))
 	}
 	if record.Lifetime != nil {
-		if peer.Lifetime, err = parseLifetime(record.Lifetime); err != nil {
-			return Peer{}, fmt.Errorf("the record of the peer %s: lifetime: %w", identity, err)
+		seconds, err := parseNumber(record.Lifetime)
+		if err != nil {
+			return Peer{}, fmt.Errorf("the record of the peer %s: lifetime: %w of seconds", identity, err)
 		}
+		peer.Lifetime = durations.Seconds(seconds).Truncate(time.Second)
 	}
 	if record.LastSeen != nil {
 		if peer.LastSeen, _, err = stores.ParseTime(*record.LastSeen); err != nil {
@@ -64,20 +70,20 @@ func Parse(identity string, raw []byte, now time.Time) (Peer, error) {
 	return peer, nil
 }
 
-// parseLifetime parses whole seconds from a number or a string.
-func parseLifetime(raw json.RawMessage) (time.Duration, error) {
-	var seconds float64
+// parseNumber parses a number, or a string with a whole one, as in Kopf.
+func parseNumber(raw json.RawMessage) (number float64, err error) {
 	text := strings.TrimSpace(string(raw))
 	if quoted := strings.Trim(text, `"`); quoted != text {
 		whole, err := strconv.Atoi(strings.TrimSpace(quoted))
 		if err != nil {
-			return 0, fmt.Errorf("%s is not a number of seconds", text)
+			return 0, fmt.Errorf("%s is not a number", text)
 		}
-		seconds = float64(whole)
-	} else if err := json.Unmarshal(raw, &seconds); err != nil || text == "null" {
-		return 0, fmt.Errorf("%s is not a number of seconds", text)
+		return float64(whole), nil
 	}
-	return durations.Seconds(seconds).Truncate(time.Second), nil
+	if err := json.Unmarshal(raw, &number); err != nil || text == "null" {
+		return 0, fmt.Errorf("%s is not a number", text)
+	}
+	return number, nil
 }
 
 // Record returns the record of the peer.

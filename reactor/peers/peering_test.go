@@ -23,6 +23,7 @@ func TestParse(t *testing.T) {
 		{"full", `{"priority":-3,"lifetime":"30","lastseen":"2020-01-01T00:00:00.5Z"}`, peers.Record{Priority: -3, Lifetime: 30, LastSeen: "2020-01-01T00:00:00.500000+00:00"}, ""},
 		{"a time with a zone", `{"lastseen":"2020-01-01T00:00:00+02:00"}`, peers.Record{Lifetime: 60, LastSeen: "2020-01-01T00:00:00+02:00"}, ""},
 		{"a fraction of a second", `{"lifetime":1.9}`, peers.Record{Lifetime: 1, LastSeen: "2026-01-02T03:04:05+00:00"}, ""},
+		{"a priority as a text", `{"priority":"7","lifetime":0}`, peers.Record{Priority: 7, LastSeen: "2026-01-02T03:04:05+00:00"}, ""},
 		{"a huge priority", `{"priority":1e300}`, peers.Record{Priority: math.MaxInt32, Lifetime: 60, LastSeen: "2026-01-02T03:04:05+00:00"}, ""},
 		{"not an object", `7`, peers.Record{}, "the record of the peer id"},
 		{"a bad time", `{"lastseen":"bad"}`, peers.Record{}, "lastseen"},

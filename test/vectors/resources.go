@@ -66,14 +66,15 @@ func selectResources(c Case) (any, error) {
 // guest, whatever it is called.
 func selectorOf(c Case) (abi.Selector, error) {
 	args, _ := c.In["args"].([]any)
-	if len(args) == 1 {
-		if fn, _ := args[0].(dicts.Object); fn["$fn"] != nil {
-			return abi.Selector{Function: true}, nil
-		}
-	}
 	var spec abi.Selector
 	if err := json.Unmarshal(dicts.Encode(c.In["kwargs"]), &spec); err != nil {
 		return spec, err
+	}
+	if len(args) == 1 {
+		if fn, _ := args[0].(dicts.Object); fn["$fn"] != nil {
+			spec.Function = true
+			return spec, nil
+		}
 	}
 	return spec, json.Unmarshal(dicts.Encode(args), &spec.Args)
 }
