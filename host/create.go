@@ -77,15 +77,15 @@ func (m *Module) noMemory(err error) error {
 	return fmt.Errorf("%s: instance: %w", m.name, err)
 }
 
-// usualBeside is what an engine keeps for an instance besides its memory, in bytes, without taking anything of Options.InstanceMemory.
-const usualBeside = 64 << 10
+// usualOverhead is what an engine keeps for an instance besides its memory, in bytes, without taking anything of Options.InstanceMemory.
+const usualOverhead = 64 << 10
 
 // instantiate creates the instance on a memory, which the instance then owns.
 func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) error {
 	allocate := func(uint64, uint64) experimental.LinearMemory { return memory }
 	in.memory = memory
 	memory.CountIn(&in.m.memory)
-	if err := memory.Within(in.m.options.Memories, max(0, in.m.prepared.Beside-usualBeside)); err != nil {
+	if err := memory.Within(in.m.options.Memories, max(0, in.m.prepared.Overhead-usualOverhead)); err != nil {
 		memory.Free()
 		return in.m.noMemory(err)
 	}

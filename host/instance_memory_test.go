@@ -64,7 +64,7 @@ func TestInstanceMemoryCountsTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer task.Release(t.Context())
-		if used, want := m.options.Memories.Used(), int64(wasmPage+8*elements-usualBeside); used != want {
+		if used, want := m.options.Memories.Used(), int64(wasmPage+8*elements-usualOverhead); used != want {
 			t.Errorf("%d bytes are used, want %d", used, want)
 		}
 	}

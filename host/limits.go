@@ -55,7 +55,7 @@ type Options struct {
 	MaxMemory int
 
 	// InstanceMemory bounds the linear memories of all instances together, in bytes. Pages that
-	// instances share count for each of them, and so does what the engine keeps for an instance beside its
+	// instances share count for each of them, and so does what the engine keeps for an instance besides its
 	// memory, such as tables, beyond 64 KiB, and what Extism plugins have in the memory of the
 	// host. Beyond it, growth fails inside the guest, and the
 	// call that needs a further instance fails with abi.ErrNoRoom. Default: no limit.

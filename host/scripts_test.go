@@ -157,7 +157,7 @@ func TestScriptsEditLeavesNumbers(t *testing.T) {
 	}
 }
 
-// TestScriptsConvertLeavesNumbers: likewise, also after a wait.
+// TestScriptsConvertLeavesNumbers: numbers that a conversion does not touch stay as they are, also after a wait.
 func TestScriptsConvertLeavesNumbers(t *testing.T) {
 	t.Parallel()
 	body := `{"metadata":{"name":"obj1"},"spec":{"size":1,"id":1234567890123456789}}`

@@ -357,9 +357,9 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 // image of its memory and files of the process. Then the operator is started again, instead of another replacement.
 const maxReplaced = 16
 
-// launch fetches the declared module. It replaces the module of the operator that runs, if nothing else differs; otherwise, and if it
-// has to be anew, it starts a new operator.
-func (t *tenant) launch(ctx, step context.Context, d *Declaration, anew bool) (replaced bool, err error) {
+// launch fetches the declared module. It replaces the module of the operator that runs, if nothing else differs. Otherwise, and if the
+// operator has to restart, it starts a new one.
+func (t *tenant) launch(ctx, step context.Context, d *Declaration, restart bool) (replaced bool, err error) {
 	wanted := t.pinned(d)
 	options, fetched, err := t.prepare(step, wanted)
 	if err != nil {
@@ -368,7 +368,7 @@ func (t *tenant) launch(ctx, step context.Context, d *Declaration, anew bool) (r
 	defer fetched.free()
 	fetched.Artifact = cmp.Or(wanted.Pin, fetched.Artifact)
 	t.report.fetched(fetched, d)
-	if anew || t.run == nil || !onlyModuleDiffers(t.run, d) || t.run.op.Replaced() >= maxReplaced {
+	if restart || t.run == nil || !onlyModuleDiffers(t.run, d) || t.run.op.Replaced() >= maxReplaced {
 		return false, t.renew(ctx, step, d, options, fetched)
 	}
 	return true, t.replace(step, d, fetched)

@@ -13,24 +13,32 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 )
 
-// TestAReloadThatEndsAfterTheOperator: the operator is closed after the reactor has taken the new modules, and before the operator
-// has. Reload then has to close them itself, because nobody else does.
-func TestAReloadThatEndsAfterTheOperator(t *testing.T) {
+// changing is an operator whose module is another one each time that it is read. The function is Options.Loaded, and gets the number of
+// times so far.
+func changing(t *testing.T, loaded func(opened int)) *Operator {
+	t.Helper()
 	wasm, err := base64.StdEncoding.DecodeString(talker)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := "fn"
+	opened := 0
 	op, err := New(t.Context(), Options{
-		Modules: []string{"aa.wasm"}, Log: zerolog.Nop(), Host: host.Options{CacheDir: t.TempDir()},
+		Modules: []string{"aa.wasm"}, Log: zerolog.Nop(), Host: host.Options{CacheDir: t.TempDir()}, Loaded: func() { loaded(opened) },
 		Open: func(_ context.Context, name string) (string, []byte, error) {
-			return name, bytes.ReplaceAll(wasm, []byte(`"id":"fn"`), []byte(`"id":"`+id+`"`)), nil
+			opened++
+			return name, bytes.ReplaceAll(wasm, []byte(`"id":"fn"`), []byte(`"id":"f`+strconv.Itoa(opened)+`"`)), nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id = "fm"
+	return op
+}
+
+// TestAReloadThatEndsAfterTheOperator: the operator is closed after the reactor has taken the new modules, and before the operator
+// has. Reload then has to close them itself, because nobody else does.
+func TestAReloadThatEndsAfterTheOperator(t *testing.T) {
+	op := changing(t, nil)
 	before := op.loaded()
 	after, err := loadAll(t.Context(), op.options.source(), op.options.Modules, op.options.Host, before)
 	if err != nil {
@@ -55,21 +63,8 @@ func TestAReloadThatEndsAfterTheOperator(t *testing.T) {
 
 // TestReloadsSayWhenTheModulesAreLoaded: before the startup handlers run, which may take as long as they like.
 func TestReloadsSayWhenTheModulesAreLoaded(t *testing.T) {
-	wasm, err := base64.StdEncoding.DecodeString(talker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, loaded := 0, 0
-	op, err := New(t.Context(), Options{
-		Modules: []string{"aa.wasm"}, Log: zerolog.Nop(), Host: host.Options{CacheDir: t.TempDir()}, Loaded: func() { loaded = opened },
-		Open: func(_ context.Context, name string) (string, []byte, error) {
-			opened++
-			return name, bytes.ReplaceAll(wasm, []byte(`"id":"fn"`), []byte(`"id":"f`+strconv.Itoa(opened)+`"`)), nil
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := 0
+	op := changing(t, func(opened int) { loaded = opened })
 	if _, err := op.Reload(t.Context()); !errors.Is(err, ErrNotServing) || loaded != 2 {
 		t.Errorf("error %v, after %d modules", err, loaded)
 	}
@@ -80,21 +75,7 @@ func TestReloadsSayWhenTheModulesAreLoaded(t *testing.T) {
 
 // TestReplacedModulesCountUntilTheyAreClosed: as long as something of their generation is left.
 func TestReplacedModulesCountUntilTheyAreClosed(t *testing.T) {
-	wasm, err := base64.StdEncoding.DecodeString(talker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := "fn"
-	op, err := New(t.Context(), Options{
-		Modules: []string{"aa.wasm"}, Log: zerolog.Nop(), Host: host.Options{CacheDir: t.TempDir()},
-		Open: func(_ context.Context, name string) (string, []byte, error) {
-			return name, bytes.ReplaceAll(wasm, []byte(`"id":"fn"`), []byte(`"id":"`+id+`"`)), nil
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id = "fm"
+	op := changing(t, nil)
 	before := op.loaded()
 	after, err := loadAll(t.Context(), op.options.source(), op.options.Modules, op.options.Host, before)
 	if err != nil {

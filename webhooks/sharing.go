@@ -113,7 +113,7 @@ func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(
 		s.mu.Unlock()
 		return fmt.Errorf("%s: %w", p.path, errTaken)
 	}
-	own.common = s.commonOf(own.namespace)
+	own.common = s.commonFor(own.namespace)
 	s.parts[p.path], s.longest = own, max(s.longest, len(p.path))
 	if s.config != nil {
 		announce(s.config.below(p.path))
@@ -132,8 +132,8 @@ func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(
 	}
 }
 
-// commonOf returns what the operators of a namespace have together. The caller holds the lock.
-func (s *Shared) commonOf(namespace string) *common {
+// commonFor returns what the operators of a namespace have together. The caller holds the lock.
+func (s *Shared) commonFor(namespace string) *common {
 	for _, p := range s.parts {
 		if p.namespace == namespace {
 			return p.common

@@ -31,35 +31,36 @@ type Image struct {
 // file: pages that were never touched are taken for empty.
 //
 // Errors: ErrUnsupported, also for an empty one; ErrMappings.
-func NewImage(contents []byte) (*Image, error) { return image(contents, untouched) }
+func NewImage(contents []byte) (*Image, error) { return image(contents, false) }
 
 // NewImageOfClone is NewImage for the memory of a clone, which is a mapped file.
-func NewImageOfClone(contents []byte) (*Image, error) {
-	return image(contents, func(*os.File, []byte) func(int) bool { return func(int) bool { return false } })
-}
+func NewImageOfClone(contents []byte) (*Image, error) { return image(contents, true) }
 
-// image makes an image. The function returns another one, which reports of each page of the contents whether it is known to be empty.
-func image(contents []byte, empty func(pagemap *os.File, contents []byte) func(page int) bool) (*Image, error) {
+func image(contents []byte, mapped bool) (*Image, error) {
 	if len(contents) == 0 {
 		return nil, ErrUnsupported
 	}
 	if err := takeMappings(mappingsOfImage); err != nil {
 		return nil, err
 	}
-	image, err := newImage(contents, empty)
+	image, err := newImage(contents, mapped)
 	if err != nil {
 		giveMappings(mappingsOfImage)
 	}
 	return image, err
 }
 
-func newImage(contents []byte, empty func(pagemap *os.File, contents []byte) func(page int) bool) (*Image, error) {
+func newImage(contents []byte, mapped bool) (*Image, error) {
 	file, err := memfd()
 	if err != nil {
 		return nil, err
 	}
 	image := &Image{file: file, size: len(contents), pagemap: openPagemap()}
-	err = fill(file, contents, empty(image.pagemap, contents))
+	pagemap := image.pagemap
+	if mapped {
+		pagemap = nil // it does not say which pages are empty
+	}
+	err = fill(file, contents, untouched(pagemap, contents))
 	if err == nil {
 		image.contents, err = syscall.Mmap(int(file.Fd()), 0, len(contents), syscall.PROT_READ, syscall.MAP_SHARED)
 	}

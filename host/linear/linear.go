@@ -34,9 +34,9 @@ type Memory struct {
 	mapped    int64  // number of mappings of the process that it takes
 	populated int    // end of the memory that the system has been asked to provide
 
-	total  *atomic.Int64 // see CountIn; nil: not counted
-	pool   *Pool         // see Within; nil: no bound
-	beside int           // see Within
+	total    *atomic.Int64 // see CountIn; nil: not counted
+	pool     *Pool         // see Within; nil: no bound
+	overhead int           // see Within
 
 	image  *Image // the image of a clone, as long as it can be folded
 	folded int    // size of the folded differences behind the committed memory; 0: not folded
@@ -90,7 +90,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 func (m *Memory) Free() {
 	if m.buf != nil {
 		m.release()
-		m.pool.Give(m.committed + m.beside)
+		m.pool.Give(m.committed + m.overhead)
 		m.pool.giveMappings(m.mapped)
 		m.resize(0)
 		m.buf, m.max, m.image, m.folded, m.used = nil, 0, nil, 0, 0

@@ -73,11 +73,11 @@ func (p *Pool) giveMappings(n int64) {
 }
 
 // Within counts the memory in a pool until Free, together with so many bytes that the engine keeps
-// beside it: it cannot grow beyond what the pool has. It must be called once, before the memory is used.
+// besides it: it cannot grow beyond what the pool has. It must be called once, before the memory is used.
 //
 // Errors: ErrPool; ErrMappings, if the tenant of the pool has too many.
-func (m *Memory) Within(pool *Pool, beside int) error {
-	size := m.committed + beside
+func (m *Memory) Within(pool *Pool, overhead int) error {
+	size := m.committed + overhead
 	if !pool.Take(size) {
 		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, pool.limit, pool.Used(), size)
 	}
@@ -85,6 +85,6 @@ func (m *Memory) Within(pool *Pool, beside int) error {
 		pool.Give(size)
 		return err
 	}
-	m.pool, m.beside = pool, beside
+	m.pool, m.overhead = pool, overhead
 	return nil
 }

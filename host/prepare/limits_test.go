@@ -71,11 +71,11 @@ func TestTablesShareTheirLimit(t *testing.T) {
 	}
 }
 
-// TestBesideTheMemory: tables count as large as they can grow, and so do passive segments and globals. What was saved says the same.
-func TestBesideTheMemory(t *testing.T) {
+// TestOverheadOfInstances: tables count as large as they can grow, and so do passive segments and globals. What was saved says the same.
+func TestOverheadOfInstances(t *testing.T) {
 	table := func(n uint32) [][]byte { return [][]byte{asm.Cat([]byte{asm.FuncRef, 0}, asm.U32(n))} }
 	grow := asm.Func{Code: asm.Cat([]byte{0xd0, asm.FuncRef}, asm.I32Const(1), asm.Bulk(15, 0), asm.Drop)}
-	beside := func(change func(m *asm.Module)) int {
+	overhead := func(change func(m *asm.Module)) int {
 		t.Helper()
 		m := program(asm.I32Const(0))
 		change(&m)
@@ -88,12 +88,12 @@ func TestBesideTheMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		restored, err := s.Restore(p.Save("a"), "a", testLimits)
-		if err != nil || restored.Beside != p.Beside {
-			t.Errorf("restored: %d, want %d; error %v", restored.Beside, p.Beside, err)
+		if err != nil || restored.Overhead != p.Overhead {
+			t.Errorf("restored: %d, want %d; error %v", restored.Overhead, p.Overhead, err)
 		}
-		return p.Beside
+		return p.Overhead
 	}
-	nothing := beside(func(*asm.Module) {})
+	nothing := overhead(func(*asm.Module) {})
 	for _, test := range []struct {
 		name   string
 		change func(m *asm.Module)
@@ -111,7 +111,7 @@ func TestBesideTheMemory(t *testing.T) {
 			m.Globals = append(m.Globals, asm.Cat([]byte{asm.I32, 0}, asm.I32Const(0), asm.End))
 		}, 64},
 	} {
-		if got := beside(test.change) - nothing; got != test.want {
+		if got := overhead(test.change) - nothing; got != test.want {
 			t.Errorf("%s: %d bytes, want %d", test.name, got, test.want)
 		}
 	}

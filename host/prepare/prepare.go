@@ -54,9 +54,9 @@ type Prepared struct {
 	// MinPages is the size of a fresh memory.
 	MinPages uint32
 
-	// Beside is how many bytes an engine keeps for each instance besides its memory, at most: tables as large as they can grow, and the
+	// Overhead is how many bytes an engine keeps for each instance besides its memory, at most: tables as large as they can grow, and the
 	// like.
-	Beside int
+	Overhead int
 }
 
 // Data is an active data segment. Its bytes belong to the original module.
@@ -129,7 +129,7 @@ func (d *Decoded) Prepare() (*Prepared, error) {
 	if !p.Cloneable {
 		globals = nil
 	}
-	p.Globals, p.Beside = len(globals), w.beside()
+	p.Globals, p.Overhead = len(globals), w.overhead()
 	if p.Wasm, err = w.assemble(bodies, globals, d.limits); err != nil {
 		return nil, err
 	}

@@ -194,8 +194,8 @@ const (
 	costGlobal    = 64
 )
 
-// beside returns Prepared.Beside, after all functions were rewritten.
-func (w *rewriter) beside() int {
+// overhead returns Prepared.Overhead, after all functions were rewritten.
+func (w *rewriter) overhead() int {
 	segments := len(w.m.elementTypes)
 	if w.usesData {
 		segments += len(w.m.data)

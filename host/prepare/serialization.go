@@ -19,7 +19,7 @@ var ErrSaved = errors.New("not a saved module of this version")
 // digest does.
 func (p *Prepared) Save(name string) []byte {
 	content := wasm.AppendU32([]byte{boolByte(p.Cloneable)}, uint32(p.Globals))
-	content = append(wasm.AppendU32(content, uint32(p.Beside)), p.Shell...)
+	content = append(wasm.AppendU32(content, uint32(p.Overhead)), p.Shell...)
 	sum := savedSum(name, content)
 	out := append([]byte(savedVersion), sum[:]...)
 	return append(out, content...)
@@ -52,7 +52,7 @@ func (s *Source) Restore(saved []byte, name string, limits Limits) (*Prepared, e
 	}
 	r := &wasm.Reader{Buf: content}
 	p.Cloneable = r.Byte() == 1
-	p.Globals, p.Beside = int(r.U32()), int(r.U32())
+	p.Globals, p.Overhead = int(r.U32()), int(r.U32())
 	p.Shell = content[r.Pos:]
 	return p, r.Err
 }

@@ -48,7 +48,7 @@ type guarded struct {
 	left    bool // and the operator has left
 	busy    bool // a goroutine writes
 
-	protected chan struct{} // closed when it has the finalizer; nil: nobody waits for that
+	protected chan struct{} // closed when it has the finalizer; nil: no operator waits for that
 }
 
 // note notes whether the object has the finalizer.
@@ -209,7 +209,7 @@ func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
 		g.mu.Lock()
 		wanted := o.wanted
 		if o.has == wanted || g.objects[key] != o {
-			o.note(o.has) // somebody may have begun to wait since the last write
+			o.note(o.has) // an operator may have begun to wait since the last write
 			o.busy = false
 			g.mu.Unlock()
 			return

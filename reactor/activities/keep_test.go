@@ -9,7 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
-// keeper notes what it is told about its startup handlers.
+// keeper notes the calls of Keep.
 type keeper struct {
 	*reactortest.Scripted
 	kept []bool

@@ -60,7 +60,7 @@ type Execution struct {
 	Entrance   Entrance   // nil: every handler may begin
 	Completion *completion.Completion
 
-	// Changed is told of the settings that a startup handler has changed. Other handlers change none.
+	// Changed is called with the settings that a startup handler has changed. Other handlers change none.
 	Changed func(changes map[string]abi.Raw) error
 }
 

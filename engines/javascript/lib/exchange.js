@@ -25,7 +25,7 @@ export function script(request) {
 // Promises that have failed, and that nothing awaits, with their errors.
 const failed = new Map();
 
-// rejected is told of each such promise, and again if something awaits it later.
+// rejected is called for each such promise, and again if a function awaits it later.
 export function rejected(promise, error, awaited) {
   if (awaited) failed.delete(promise);
   else failed.set(promise, error);
@@ -104,7 +104,7 @@ export function transform(id, text) {
     const edited = byNumber(id).edits.reduce((body, edit) => whole(edit(body)) ?? body, JSON.parse(text));
     return JSON.stringify({ body: edited });
   } catch (error) {
-    failed.clear(); // likewise
+    failed.clear(); // of async functions, as above
     return JSON.stringify({ error: failure(error) });
   }
 }

@@ -60,11 +60,11 @@ impl Engine {
         });
         let library = exchange.clone();
         runtime.set_host_promise_rejection_tracker(Some(Box::new(move |ctx, promise, reason, awaited| {
-            let told: Result<()> = library
+            let called: Result<()> = library
                 .clone()
                 .restore(&ctx)
                 .and_then(|exchange| exchange.get::<_, Function>("rejected")?.call((promise, reason, awaited)));
-            let _ = told.catch(&ctx); // an endless recursion leaves no stack for it
+            let _ = called.catch(&ctx); // an endless recursion leaves no stack for it
         })));
         Engine { context, exchange }
     }
