@@ -27,7 +27,7 @@ import (
 // declarations are the WasmOperators.
 var declarations = schema.GroupVersionResource{Group: api.Group, Version: api.Version, Resource: api.Namespaced.Plural()}
 
-// installed applies what `kopf serve --install` prints, once.
+// installed applies the definitions to the shared cluster once.
 var installed sync.Once
 
 // hosting is a namespace with a registry and a host, whose own account may do nothing but
@@ -41,11 +41,22 @@ type hosting struct {
 // hosted makes a namespace in which the service account "tenant" may handle KopfExamples.
 func hosted(t *testing.T, mode identity.Mode) *hosting {
 	t.Helper()
-	h := &hosting{space: newSpace(t), registry: ocitest.New(t)}
-	installed.Do(func() {
-		h.Apply(t, installation.Manifests(identity.Token, &installation.Admission{}))
-		h.Apply(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: kopf-impersonator}, rules: [{apiGroups: [''], resources: [serviceaccounts], verbs: [impersonate, get]}]}")
-	})
+	s := newSpace(t)
+	installed.Do(func() { s.install(t) })
+	return hostedIn(t, s, mode)
+}
+
+// install applies what `kopf serve --install` prints, and a role of hosts with --identity impersonate.
+func (s space) install(t *testing.T) {
+	t.Helper()
+	s.Apply(t, installation.Manifests(identity.Token, &installation.Admission{}))
+	s.Apply(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: kopf-impersonator}, rules: [{apiGroups: [''], resources: [serviceaccounts], verbs: [impersonate, get]}]}")
+}
+
+// hostedIn makes the accounts in a namespace of a cluster with the definitions.
+func hostedIn(t *testing.T, s space, mode identity.Mode) *hosting {
+	t.Helper()
+	h := &hosting{space: s, registry: ocitest.New(t)}
 	h.account(t, "tenant", "kopfexamples", "*")
 	h.ApplyIn(t, h.namespace, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: host}}")
 	for _, role := range []string{"kopf-serve", "kopf-impersonator"} {
