@@ -2,33 +2,43 @@ package host
 
 import "github.com/kopf-wasm/kopf/abi"
 
-// maxCulprits bounds the remembered tasks that have destroyed instances. The oldest are
-// forgotten first.
-const maxCulprits = 10_000
+const (
+	// maxCulprits bounds the remembered tasks that have destroyed instances. The oldest are forgotten first.
+	maxCulprits = 10_000
+	// maxCulpritsOfHandler are the remembered culprits of one handler after which all its tasks run alone. If each of
+	// a thousand daemons fails, each failure would otherwise start all those again that have not failed yet.
+	maxCulpritsOfHandler = 8
+)
+
+// culprit identifies a daemon across its attempts.
+type culprit struct{ handler, uid string }
 
 // culprits are the tasks that have destroyed a shared instance. Each of them runs alone in
 // its next attempt, and can harm no other task.
 type culprits struct {
-	known map[string]bool
-	order []string // the oldest first
+	known map[culprit]bool
+	order []culprit      // the oldest first
+	of    map[string]int // their number by the handler
 }
 
-// culpritKey identifies a daemon across its attempts: a handler and its object.
-func culpritKey(inv *abi.Invocation) string { return inv.UID + "/" + inv.ID }
-
-func (c *culprits) add(key string) {
-	if c.known[key] {
+func (c *culprits) add(k culprit) {
+	if c.known[k] {
 		return
 	}
 	if c.known == nil {
-		c.known = map[string]bool{}
+		c.known, c.of = map[culprit]bool{}, map[string]int{}
 	}
 	if len(c.order) == maxCulprits {
-		delete(c.known, c.order[0])
+		oldest := c.order[0]
+		delete(c.known, oldest)
+		if c.of[oldest.handler]--; c.of[oldest.handler] == 0 {
+			delete(c.of, oldest.handler)
+		}
 		c.order = c.order[1:]
 	}
-	c.known[key] = true
-	c.order = append(c.order, key)
+	c.known[k] = true
+	c.of[k.handler]++
+	c.order = append(c.order, k)
 }
 
 // blame remembers a task that has destroyed its instance, if other tasks shared the instance.
@@ -36,13 +46,15 @@ func (p *pool) blame(in *instance, t *Task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if in.load > 0 {
-		p.culprits.add(t.key)
+		p.culprits.add(t.culprit)
 	}
 }
 
-// mustBeAlone reports whether a task has destroyed a shared instance before.
-func (p *pool) mustBeAlone(key string) bool {
+// mustBeAlone reports whether a daemon has destroyed a shared instance before, or several daemons of its handler have.
+func (p *pool) mustBeAlone(inv *abi.Invocation) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.culprits.known[key]
+	return p.culprits.known[culpritOf(inv)] || p.culprits.of[inv.ID] >= maxCulpritsOfHandler
 }
+
+func culpritOf(inv *abi.Invocation) culprit { return culprit{inv.ID, inv.UID} }

@@ -96,7 +96,7 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 	}
 	defer in.unlock()
 	t := in.newTask(env)
-	t.key = culpritKey(inv)
+	t.culprit = culpritOf(inv)
 	step, err := t.begin(ctx, inv, body)
 	if err != nil {
 		delete(in.tasks, t.id)

@@ -22,7 +22,7 @@ func (m *Module) permitsFor(kind abi.Kind) chan struct{} {
 // place finds an instance for a new task, and locks it. A handler gets an exclusive
 // instance, bounded by MaxInstances or MaxReviews. Daemons are long-lived: they are bounded
 // by MaxDaemons, and share instances if the guest supports it. A daemon that has destroyed
-// an instance gets an exclusive one. Startup handlers have the instance of Keep.
+// an instance gets an exclusive one, see culprits. Startup handlers have the instance of Keep.
 func (m *Module) place(ctx context.Context, inv *abi.Invocation, env Env) (*instance, error) {
 	switch {
 	case m.pool.only != nil:
@@ -31,7 +31,7 @@ func (m *Module) place(ctx context.Context, inv *abi.Invocation, env Env) (*inst
 		return m.acquireFor(ctx, m.pool.permits, env, true)
 	case inv.Kind != abi.KindDaemon && inv.Kind != abi.KindBackground:
 		return m.acquire(ctx, m.permitsFor(inv.Kind), env)
-	case !m.sharesTasks(), m.pool.mustBeAlone(culpritKey(inv)):
+	case !m.sharesTasks(), m.pool.mustBeAlone(inv):
 		return m.acquire(ctx, m.pool.daemons, env)
 	}
 	for {

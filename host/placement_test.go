@@ -136,12 +136,44 @@ func TestCulpritsRunAlone(t *testing.T) {
 
 func TestCulpritsAreForgottenInTheirOrder(t *testing.T) {
 	var c culprits
+	daemon := func(i int) culprit { return culprit{fmt.Sprint("handler", i%2), fmt.Sprint(i)} }
 	for i := range maxCulprits + 5 {
-		c.add(fmt.Sprint(i))
-		c.add(fmt.Sprint(i))
+		c.add(daemon(i))
+		c.add(daemon(i))
 	}
-	if len(c.known) != maxCulprits || len(c.order) != maxCulprits || c.known["4"] || !c.known["5"] {
+	if len(c.known) != maxCulprits || len(c.order) != maxCulprits || c.known[daemon(4)] || !c.known[daemon(5)] {
 		t.Errorf("%d are known, %d in order", len(c.known), len(c.order))
+	}
+	if c.of["handler0"]+c.of["handler1"] != maxCulprits {
+		t.Errorf("of handlers: %v", c.of)
+	}
+}
+
+// TestHandlersOfManyCulpritsRunAlone: otherwise each daemon that fails starts all those again that have not failed yet.
+func TestHandlersOfManyCulpritsRunAlone(t *testing.T) {
+	m := loadGo(t, Options{SharedTasks: 100, Config: map[string]string{"shared": "yes"}})
+	tasks := startDaemons(t, m, 3)
+	for i := range maxCulpritsOfHandler {
+		bad := daemon("panic")
+		bad.UID = fmt.Sprint("bad", i)
+		if _, _, err := m.Start(t.Context(), bad, nil, &testEnv{}); err == nil {
+			t.Fatal("no panic")
+		}
+		for _, task := range tasks {
+			task.Release(t.Context())
+		}
+		tasks = startDaemons(t, m, 3)
+	}
+	next := daemon("panic")
+	next.UID = "next"
+	if _, _, err := m.Start(t.Context(), next, nil, &testEnv{}); err == nil {
+		t.Fatal("no panic")
+	}
+	for _, task := range tasks {
+		if _, err := task.Resume(t.Context(), abi.Answer{}); err != nil {
+			t.Errorf("a neighbour of a handler whose daemons fail: %v", err)
+		}
+		task.Release(t.Context())
 	}
 }
 

@@ -369,3 +369,48 @@ func TestScriptsAdoptApart(t *testing.T) {
 		t.Errorf("step = %+v, error %+v", step, step.Error)
 	}
 }
+
+// ownBody is an Env whose object has not changed.
+type ownBody struct {
+	testEnv
+	body []byte
+}
+
+func (e *ownBody) Segment(uint32) []byte { return e.body }
+
+// TestScriptsDaemonsShareInstances: a thousand that wait would take 400 MB otherwise. Each stays with its own object.
+func TestScriptsDaemonsShareInstances(t *testing.T) {
+	t.Parallel()
+	o := scriptOf(`() => {}); let begun = 0; kopf.daemon("kopfexamples", async function daemon_fn(kwargs) {
+		begun++;
+		const { spec } = kwargs;
+		await kwargs.stopped.wait(10);
+		await kopf.sleep(10);
+		return [begun, kwargs.name, kwargs.spec.of, spec.of];
+	}`)
+	m := loaded(t, "op.js", engineOf(t, "javascript"), o)
+	var tasks []*Task
+	for _, name := range []string{"a", "b", "c"} {
+		body := []byte(`{"spec":{"of":"` + name + `"}}`)
+		task, _, err := m.Start(t.Context(), &abi.Invocation{Handler: 1, Kind: abi.KindDaemon, ID: "daemon_fn", Name: name}, body, &ownBody{body: body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer task.Release(t.Context())
+		tasks = append(tasks, task)
+	}
+	for _, task := range tasks {
+		if step, err := task.Resume(t.Context(), abi.Answer{}); err != nil || step.Step != abi.StepWait {
+			t.Fatal(step, err)
+		}
+	}
+	for i, want := range []string{`[3,"a","a","a"]`, `[3,"b","b","b"]`, `[3,"c","c","c"]`} {
+		step, err := tasks[i].Resume(t.Context(), abi.Answer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(step.Result) != want {
+			t.Errorf("result = %s, error %+v, want %s", step.Result, step.Error, want)
+		}
+	}
+}

@@ -19,9 +19,9 @@ import (
 // computes after Options.StopGrace fails with a GuestError that wraps the context's error.
 // To end a task gracefully, use Cancel.
 type Task struct {
-	in  *instance
-	id  uint32
-	key string // see culprits; empty for questions
+	in      *instance
+	id      uint32
+	culprit culprit // of questions: none
 
 	functions functions.Task
 
@@ -110,7 +110,7 @@ func (t *Task) Start(ctx context.Context, inv *abi.Invocation, body []byte, env 
 	header := *inv
 	header.Parent = t.id
 	child := t.in.newTask(env)
-	child.child, child.key = true, t.key
+	child.child, child.culprit = true, t.culprit
 	step, err := child.begin(ctx, &header, body)
 	if err != nil {
 		delete(t.in.tasks, child.id)

@@ -178,6 +178,18 @@ func rustTasks(t *testing.T, module string) {
 	op.says(t, "watched", `after [1,2]`)
 	s.gone(t, "watched")
 
+	s.createLabelled(t, "neighbour", "watched", "{size: 10}")
+	op.says(t, "neighbour", "info: the size is 10")
+	s.createLabelled(t, "broken", "watched", "{panic: true}")
+	op.says(t, "broken", "as asked")
+	op.says(t, "neighbour", "has lost its instance, and is started again") // they share one
+	s.patch(t, "neighbour", `{"spec":{"size":11}}`)
+	op.says(t, "neighbour", "info: the size is 11")
+	for _, name := range []string{"neighbour", "broken"} {
+		s.remove(t, name)
+		s.gone(t, name)
+	}
+
 	s.ApplyIn(t, s.namespace, `{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: one, labels: {group: g}}, spec: {}}`)
 	s.ApplyIn(t, s.namespace, `{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: two, labels: {group: g, ticking: "yes"}}, spec: {}}`)
 	want := map[string]any{"ticks": int64(3), "group": int64(2), "keys": int64(1), "started": "by configure", "random": int64(0)}

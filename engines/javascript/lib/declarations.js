@@ -13,7 +13,7 @@ const OTHERS = ["kind", "fn", "resource", "field", "labels", "annotations", ...F
 const PLAIN = OPTIONS.filter((name) => !OTHERS.includes(name));
 
 const handlers = [];
-const facts = { sdk: "javascript", operator: {} };
+const facts = { sdk: "javascript", operator: {}, shared_tasks: true }; // each task is a promise
 let closed = false;
 
 // derivedID is the id of a handler that has none. The ids of admission handlers become names of webhooks, which the

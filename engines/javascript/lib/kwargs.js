@@ -102,6 +102,11 @@ export class Kwargs {
     return Object.fromEntries(named);
   }
 
+  // forget drops the object before a wait, because a thousand daemons may share a memory. The newest one is fetched when it is next read.
+  static forget(kwargs) {
+    if (kwargs?.#invocation.kind === "daemon") kwargs.#body = kwargs.#text = undefined;
+  }
+
   // outcome is what the library takes of it in the end. It is no method, since an index may have its name.
   static outcome(kwargs) {
     const { patch, edits } = kwargs.#patch ? Patch.changes(kwargs.#patch) : { patch: undefined, edits: [] };

@@ -117,6 +117,7 @@ export class Task {
 
   // wish asks the host for something.
   wish(step, children) {
+    if (step.step === "wait") Kwargs.forget(this.kwargs);
     return new Promise((resolve, reject) => { this.wishes.push({ step, children, resolve, reject }); });
   }
 

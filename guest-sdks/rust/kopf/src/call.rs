@@ -37,7 +37,7 @@ pub struct Call {
 impl Call {
     pub(crate) fn new(task: &Rc<Task>) -> Call {
         let call = &task.call;
-        let of = if task.body.is_none() && !call.activity.is_empty() { scope::OPERATOR } else { scope::OBJECT };
+        let of = if task.body.borrow().is_none() && !call.activity.is_empty() { scope::OPERATOR } else { scope::OBJECT };
         Call {
             id: call.id.clone(),
             param: call.param.clone().unwrap_or_default(),

@@ -87,7 +87,7 @@ macro_rules! context {
         impl $($bound)* $name $($param)* {
             pub(crate) fn of($task: &::std::rc::Rc<$crate::task::Task>) -> Result<Self, $crate::Error> {
                 let $crate::Call { id, param, retry, runtime, log, memo, task } = $crate::Call::new($task);
-                let body = $task.body.clone().unwrap_or_else($crate::View::nothing);
+                let body = $task.body.borrow().clone().unwrap_or_else($crate::View::nothing);
                 let meta = body.member("metadata");
                 $($first)*
                 Ok($name {

@@ -55,12 +55,12 @@ impl Conversion {
 }
 
 /// The object of a conversion. Its numbers keep their texts in the result, where they are the same.
-fn body(task: &Task) -> Result<&View, Error> {
+fn body(task: &Task) -> Result<View, Error> {
     task.left.rewrite.set(Some(|task, step| {
-        let before = task.body.as_ref().map(|object| [&b"{\"result\":"[..], &object.text(), b"}"].concat());
+        let before = task.body.borrow().as_ref().map(|object| [&b"{\"result\":"[..], &object.text(), b"}"].concat());
         abi::keep_numbers(&before.unwrap_or_default(), &step, is_same)
     }));
-    task.body.as_ref().ok_or_else(|| Error::permanent("a conversion of no object"))
+    task.body.borrow().clone().ok_or_else(|| Error::permanent("a conversion of no object"))
 }
 
 /// What handlers of conversions return: the whole object in the version that is wanted, or a

@@ -2,9 +2,10 @@
 
 use crate::context::{arguments, context, object, sleep};
 use crate::events::Events;
-use crate::object::{Spec, decode};
+use crate::object::{Spec, decode, undecoded};
 use crate::patch::Patch;
 use crate::view::View;
+use kopf_abi::tag;
 use std::time::Duration;
 
 context! {
@@ -77,11 +78,13 @@ impl<S: Spec> Daemon<S> {
     ///
     /// Errors: the spec does not fit into its type any more.
     pub async fn wait(&mut self, time: Duration) -> crate::Result<bool> {
+        self.forget();
         self.task.wait(time, true).await;
-        if !self.stopped() {
-            self.refresh()?;
+        let stopped = self.stopped();
+        if !stopped {
+            self.spec = decode(self.body.member("spec"))?;
         }
-        Ok(self.stopped())
+        Ok(stopped)
     }
 
     /// Waits until the time is over, also after the host has asked the daemon to stop.
@@ -89,8 +92,10 @@ impl<S: Spec> Daemon<S> {
     ///
     /// Errors: [`Cancelled`](crate::Cancelled), as of [`Call::sleep`]; the spec does not fit into its type any more.
     pub async fn sleep(&mut self, time: Duration) -> crate::Result<()> {
+        self.forget();
         self.call().sleep(time).await?;
-        self.refresh()
+        self.spec = decode(self.body.member("spec"))?;
+        Ok(())
     }
 
     /// Whether the daemon is to end.
@@ -103,15 +108,18 @@ impl<S: Spec> Daemon<S> {
         kopf_abi::stop_names(self.task.host.stopped(self.task.id))
     }
 
-    /// Shows the newest known body from now on.
-    fn refresh(&mut self) -> crate::Result {
-        self.body = View::fresh(&self.task, &self.body);
+    /// Drops the object before a wait, because a thousand daemons may share a memory. The views show the newest one when
+    /// they are next read. A spec of a type of the user stays until it is decoded again.
+    fn forget(&mut self) {
+        self.task.body.take();
+        self.body = View::segment(&self.task, tag::FRESH, "");
         self.meta = self.body.member("metadata");
         self.status = self.body.member("status");
         self.labels = self.meta.member("labels");
         self.annotations = self.meta.member("annotations");
-        self.spec = decode(self.body.member("spec"))?;
-        Ok(())
+        if let Some(spec) = undecoded(self.body.member("spec")) {
+            self.spec = spec;
+        }
     }
 }
 

@@ -280,7 +280,7 @@ fn evaluate(task: &Rc<Task>, function: &Callback, values: &[abi::Value]) -> Resu
 
 /// An object does not fit into the argument of the handler: it gets an event about that.
 fn unfit(task: &Rc<Task>, err: Error) -> Error {
-    if task.body.is_some() {
+    if task.body.borrow().is_some() {
         let events = Events::of(task);
         if let Err(errno) = events.post("Error", "DecodeError", &err.to_string()) {
             events.task.host.log(task.id, Level::Debug as u32, &format!("no event about this: {errno}"));

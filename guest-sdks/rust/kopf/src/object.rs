@@ -30,11 +30,13 @@ impl<T: DeserializeOwned + 'static> Spec for T {}
 
 /// Decodes the spec; views stay as they are.
 pub(crate) fn decode<S: Spec>(spec: View) -> Result<S, DecodeError> {
-    let mut given: Option<View> = Some(spec);
-    if let Some(same) = (&mut given as &mut dyn Any).downcast_mut::<Option<S>>()
-        && let Some(same) = same.take()
-    {
-        return Ok(same);
+    match undecoded(spec.clone()) {
+        Some(same) => Ok(same),
+        None => spec.decode(),
     }
-    given.unwrap_or_else(View::nothing).decode()
+}
+
+/// The spec, if the handler takes it as a view.
+pub(crate) fn undecoded<S: Spec>(spec: View) -> Option<S> {
+    (&mut Some(spec) as &mut dyn Any).downcast_mut::<Option<S>>()?.take()
 }

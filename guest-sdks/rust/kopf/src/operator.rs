@@ -98,7 +98,7 @@ impl Operator {
             operator: self.info.clone(),
             handlers: Some(self.handlers.iter().map(|handler| handler.declaration.clone()).collect()),
             lifecycle: lifecycle.to_owned(),
-            shared_tasks: false, // a panic ends the whole instance
+            shared_tasks: true, // each task is a future
             capabilities: self.capabilities.clone(),
             error: self.problems.join("; "),
         }

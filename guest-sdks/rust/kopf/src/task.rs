@@ -33,8 +33,8 @@ pub struct Task {
     pub call: Invocation,
     /// The arguments of a review, until they are taken.
     pub admission: RefCell<Option<Admission>>,
-    /// The object; `None` in activities.
-    pub body: Option<View>,
+    /// The object; `None` in activities, and in daemons that have waited: they fetch the newest one.
+    pub body: RefCell<Option<View>>,
     pub host: Rc<dyn Host>,
     /// What the handler leaves.
     pub left: Left,
@@ -94,7 +94,7 @@ impl Task {
             id,
             admission: RefCell::new(call.admission.take()),
             call,
-            body,
+            body: RefCell::new(body),
             host,
             left: Left::default(),
             above,

@@ -3,7 +3,7 @@
 use crate::error::DecodeError;
 use crate::scan;
 use crate::task::Task;
-use kopf_abi::{self as abi, tag};
+use kopf_abi as abi;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -44,8 +44,6 @@ enum Source {
     Part(View, String),
     /// A segment of an invocation, from the host: null if it has none.
     Segment(Rc<Task>, u32, &'static str),
-    /// The newest body, from the host; an older one if it has none.
-    Fresh(Rc<Task>, Text),
 }
 
 /// A text, or a part of one.
@@ -106,15 +104,6 @@ impl View {
         View::new(Source::Segment(task.clone(), tag, name))
     }
 
-    /// The newest body, in place of an older one. That is not kept: daemons look again and again, for years.
-    pub(crate) fn fresh(task: &Rc<Task>, old: &View) -> View {
-        let text = match &old.0.source {
-            Source::Fresh(_, text) if old.0.text.get().is_none() => text,
-            _ => old.shared(),
-        };
-        View::new(Source::Fresh(task.clone(), text.clone()))
-    }
-
     pub(crate) fn member(&self, key: &'static str) -> View {
         View::new(Source::Member(self.clone(), key))
     }
@@ -138,17 +127,13 @@ impl View {
             },
             Source::Part(of, key) => of.shared().member(key).unwrap_or_else(Text::null),
             Source::Segment(task, tag, _) => task.host.segment(task.id, *tag).map_or_else(|_| Text::null(), Text::new),
-            Source::Fresh(task, old) => match task.host.segment(task.id, tag::FRESH) {
-                Ok(text) => Text::new(text),
-                Err(_) => old.clone(),
-            },
         })
     }
 
     /// The name in errors.
     fn name(&self) -> String {
         let (of, key) = match &self.0.source {
-            Source::Given | Source::Fresh(..) => return String::new(),
+            Source::Given => return String::new(),
             Source::Segment(_, _, name) => return (*name).to_owned(),
             Source::Member(of, key) => (of, *key),
             Source::Part(of, key) => (of, key.as_str()),

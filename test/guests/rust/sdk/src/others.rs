@@ -14,6 +14,7 @@ pub fn configure(a: Activity) -> kopf::Result {
 pub async fn watch(mut d: Daemon) -> kopf::Result<Value> {
     let mut seen = Vec::new();
     while !d.stopped() {
+        assert!(d.spec["panic"] != true, "as asked");
         if seen.last() != Some(&d.spec["size"]) {
             kopf::info!(d, "the size is {}", d.spec["size"]);
             seen.push(d.spec["size"].clone());
