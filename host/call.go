@@ -78,7 +78,6 @@ func (c *call) ready() error {
 
 // Run implements guests.Call.
 func (c *call) Run(export string, params ...uint64) (uint64, error) {
-	c.in.unfold()
 	fn, stack := c.in.function(export, params)
 	if fn == nil {
 		return 0, c.Fail(fmt.Errorf("%w: %s", ErrExport, export))

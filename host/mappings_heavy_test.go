@@ -19,7 +19,7 @@ import (
 func TestThirtyThousandDaemons(t *testing.T) {
 	var tasks []*Task
 	for operator := range 3 {
-		guest := scatterer(3600)
+		guest := scatterer()
 		guest.Names = asm.Cat([]byte{1}, asm.Sized(asm.Vector([][]byte{asm.Cat([]byte{byte(operator)}, asm.Name(strconv.Itoa(operator)))})))
 		m, err := load(t, guest.Encode(), Options{})
 		if err != nil {

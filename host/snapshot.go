@@ -81,7 +81,6 @@ func (m *Module) Keep(succeeded bool) error {
 	if !succeeded {
 		return nil
 	}
-	in.unfold()
 	s, err := in.snapshot(linear.NewImageOfClone)
 	if s == nil || err != nil {
 		return err

@@ -92,9 +92,6 @@ func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 		t.in.m.output.quote(&step.Error.Message, &step.Error.Stack)
 	}
 	t.waits = step.Step != abi.StepDone
-	if t.in.rests(step) {
-		t.in.fold()
-	}
 	t.changes = !t.waits && step.Transforms > 0
 	t.lives = t.changes || !t.waits && len(step.Children) > 0
 	return step, nil

@@ -17,57 +17,43 @@ import (
 // Supported says whether the system has images.
 const Supported = true
 
+// The system's description of the process's pages.
+//
+// See https://docs.kernel.org/admin-guide/mm/pagemap.html
+const (
+	pageSize     = 4 << 10 // of systems with larger pages, the description is not read
+	pagemapEntry = 8
+)
+
 // Image is the contents of a memory, to be cloned. It lies in a file without a name.
 type Image struct {
-	file    *os.File
-	size    int
-	pagemap *os.File // nil: clones are not folded
+	size int
 
-	mu       sync.RWMutex // guards contents
-	contents []byte       // read-only; nil after Close
+	mu   sync.RWMutex // guards file
+	file *os.File     // nil after Close
 }
 
 // NewImage copies a memory, whose size is a multiple of that of a page. It must not be a mapped
 // file: pages that were never touched are taken for empty.
 //
-// Errors: ErrUnsupported, also for an empty one; ErrMappings.
-func NewImage(contents []byte) (*Image, error) { return image(contents, false) }
+// Errors: ErrUnsupported, also for an empty one; those of the system.
+func NewImage(contents []byte) (*Image, error) { return image(contents, untouched(contents)) }
 
 // NewImageOfClone is NewImage for the memory of a clone, which is a mapped file.
-func NewImageOfClone(contents []byte) (*Image, error) { return image(contents, true) }
+func NewImageOfClone(contents []byte) (*Image, error) { return image(contents, unknown) }
 
-func image(contents []byte, mapped bool) (*Image, error) {
+func image(contents []byte, empty func(page int) bool) (*Image, error) {
 	if len(contents) == 0 {
 		return nil, ErrUnsupported
 	}
-	if err := takeMappings(mappingsOfImage); err != nil {
-		return nil, err
-	}
-	image, err := newImage(contents, mapped)
-	if err != nil {
-		giveMappings(mappingsOfImage)
-	}
-	return image, err
-}
-
-func newImage(contents []byte, mapped bool) (*Image, error) {
 	file, err := memfd()
 	if err != nil {
 		return nil, err
 	}
-	image := &Image{file: file, size: len(contents), pagemap: openPagemap()}
-	pagemap := image.pagemap
-	if mapped {
-		pagemap = nil // it does not say which pages are empty
+	if err := fill(file, contents, empty); err != nil {
+		return nil, fmt.Errorf("memory image: %w", errors.Join(err, file.Close()))
 	}
-	err = fill(file, contents, untouched(pagemap, contents))
-	if err == nil {
-		image.contents, err = syscall.Mmap(int(file.Fd()), 0, len(contents), syscall.PROT_READ, syscall.MAP_SHARED)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("memory image: %w", errors.Join(err, image.closeFiles()))
-	}
-	return image, nil
+	return &Image{file: file, size: len(contents)}, nil
 }
 
 // memfd makes a file in memory.
@@ -114,14 +100,21 @@ func fill(file *os.File, contents []byte, known func(page int) bool) error {
 	return nil
 }
 
+// unknown knows of no page that it is empty.
+func unknown(int) bool { return false }
+
 // untouched reports of each page of a memory whether it was never touched, as far as the system
 // says so. Such a page is empty.
-func untouched(pagemap *os.File, contents []byte) func(page int) bool {
-	unknown := func(int) bool { return false }
+func untouched(contents []byte) func(page int) bool {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(contents)))
-	if pagemap == nil || start%pageSize != 0 {
+	if os.Getpagesize() != pageSize || start%pageSize != 0 {
 		return unknown
 	}
+	pagemap, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		return unknown
+	}
+	defer pagemap.Close()
 	entries := make([]byte, len(contents)/pageSize*pagemapEntry)
 	if _, err := pagemap.ReadAt(entries, int64(start/pageSize*pagemapEntry)); err != nil {
 		return unknown
@@ -141,14 +134,13 @@ func (i *Image) Size() int { return i.size }
 func (i *Image) Clone(max int) (*Memory, error) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
-	if i.contents == nil {
+	if i.file == nil {
 		return nil, ErrClosed
 	}
-	m, err := reserve(0, max+foldedRoom, mappingsOfMemory()+mappingsOfClone)
+	m, err := reserve(0, max, mappingsOfMemory()+mappingsOfClone)
 	if err != nil {
 		return nil, err
 	}
-	m.max, m.image = max, i
 	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&m.buf[0])), uintptr(i.size),
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, i.file.Fd(), 0)
 	if errno != 0 {
@@ -166,16 +158,7 @@ func (i *Image) Clone(max int) (*Memory, error) {
 func (i *Image) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	err := errors.Join(i.closeFiles(), syscall.Munmap(i.contents))
-	i.contents = nil
-	giveMappings(mappingsOfImage)
-	return err
-}
-
-func (i *Image) closeFiles() error {
 	err := i.file.Close()
-	if i.pagemap != nil {
-		err = errors.Join(err, i.pagemap.Close())
-	}
+	i.file = nil
 	return err
 }

@@ -90,7 +90,7 @@ func TestImageWithoutPagemap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := fill(file, contents, untouched(nil, contents)); err != nil {
+	if err := fill(file, contents, unknown); err != nil {
 		t.Fatal(err)
 	}
 	filled := make([]byte, len(contents))

@@ -37,11 +37,6 @@ type Memory struct {
 	total    *atomic.Int64 // see CountIn; nil: not counted
 	pool     *Pool         // see Within; nil: no bound
 	overhead int           // see Within
-
-	image  *Image // the image of a clone, as long as it can be folded
-	folded int    // size of the folded differences behind the committed memory; 0: not folded
-	room   int    // where the room was the last time; 0: none yet
-	used   int    // bytes of the room that may not be zero
 }
 
 // Parts of a memory that are provided only when they are touched: the beginning of an image,
@@ -93,6 +88,6 @@ func (m *Memory) Free() {
 		m.pool.Give(m.committed + m.overhead)
 		m.pool.giveMappings(m.mapped)
 		m.resize(0)
-		m.buf, m.max, m.image, m.folded, m.used = nil, 0, nil, 0, 0
+		m.buf, m.max = nil, 0
 	}
 }

@@ -12,12 +12,12 @@ import (
 // Errors: ErrMappings; those of the system.
 func Reserve(min, max int) (*Memory, error) { return reserve(min, max, mappingsOfMemory()) }
 
-// mappingsOfMemory is how many mappings a reservation takes: one, or what is in use, the room behind it, and the rest.
+// mappingsOfMemory is how many mappings a reservation takes: one, or what is in use and the rest.
 func mappingsOfMemory() int64 {
 	if reservesOpen {
 		return 1
 	}
-	return 3
+	return 2
 }
 
 func reserve(min, max int, mapped int64) (*Memory, error) {
@@ -46,9 +46,6 @@ func reserve(min, max int, mapped int64) (*Memory, error) {
 func (m *Memory) commit(size int) error {
 	if size <= m.committed {
 		return nil
-	}
-	if m.used > 0 {
-		m.clearRoom() // the memory grows into it, and must find zeros
 	}
 	if err := open(m.buf[m.committed:size]); err != nil {
 		return fmt.Errorf("committing %d bytes of memory: %w", size, err)

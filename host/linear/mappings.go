@@ -14,12 +14,9 @@ import (
 // mappings.
 var ErrMappings = errors.New("too many memory mappings")
 
-// Mappings of memories and images. Neighbours in the address space may share mappings, so
-// these are upper bounds.
-const (
-	mappingsOfImage = 1
-	mappingsOfClone = 1 // the image, before what the memory has beyond it
-)
+// mappingsOfClone is that of the image, before what the memory has beyond it. Neighbours in the address space may share
+// mappings, so all numbers are upper bounds.
+const mappingsOfClone = 1
 
 // reservedMappings are reserved for the rest of the process: the Go runtime, machine code,
 // libraries, threads.

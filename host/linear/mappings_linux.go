@@ -16,7 +16,7 @@ func maxMapCount() int64 { return numberIn("/proc/sys/vm/max_map_count") }
 // reservesOpen reports whether memory can be reserved readable and writable, without being accounted before it is
 // touched: not where the system accounts for all memory (vm.overcommit_memory is 2).
 //
-// A reservation of one kind is one mapping, however much of it is in use; one whose end cannot be accessed is two or three.
+// A reservation of one kind is one mapping, however much of it is in use; one whose end cannot be accessed is two.
 var reservesOpen = numberIn("/proc/sys/vm/overcommit_memory") != 2
 
 func numberIn(path string) int64 {

@@ -1,13 +1,11 @@
 package host
 
 import (
-	"fmt"
 	"runtime"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
-	"github.com/kopf-wasm/kopf/host/linear"
 )
 
 // scatteredPages is how many pages of its memory a scatterer changes.
@@ -15,9 +13,8 @@ const scatteredPages = 20
 
 // scatterer is a guest that writes to many pages and waits. It then traps if a page has changed, or if the memory by which
 // it grows is not zero.
-func scatterer(seconds int) asm.Module {
-	const first = 2 << 16
-	step := fmt.Sprintf(`{"step":"wait","seconds":%d}`, seconds)
+func scatterer() asm.Module {
+	const first, step = 2 << 16, `{"step":"wait","seconds":3600}`
 	at := asm.Cat(asm.Get(3), asm.I32Const(4096), asm.I32Mul, asm.I32Const(first), asm.I32Add)
 	each := func(code ...[]byte) []byte {
 		return asm.Cat(asm.I32Const(scatteredPages), asm.Set(3), asm.Loop, asm.Get(3), asm.I32Const(1), asm.I32Sub, asm.Set(3),
@@ -44,45 +41,9 @@ func scatterer(seconds int) asm.Module {
 		With(asm.Func{Export: "kopf_cancel", Params: []byte{asm.I32}})
 }
 
-// TestWaitingInstancesAreFolded shows that an instance takes little memory while its task waits for long, and has the same
-// contents when the task continues.
-func TestWaitingInstancesAreFolded(t *testing.T) {
-	if !linear.Supported {
-		t.Skip("no images on this system")
-	}
-	for _, test := range []struct {
-		seconds int
-		folded  bool
-	}{{longWait, true}, {longWait - 1, false}} {
-		t.Run(fmt.Sprint(test.seconds, " seconds"), func(t *testing.T) {
-			m, err := load(t, scatterer(test.seconds).Encode(), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer task.Release(t.Context())
-			for range 3 {
-				view, _ := task.in.mod.Memory().Read(0, task.in.mod.Memory().Size())
-				if got := provided(t, view) >> 12; (got < scatteredPages) != test.folded {
-					t.Errorf("%d pages are its own, it has changed %d", got, scatteredPages)
-				}
-				if step, err := task.Resume(t.Context(), abi.Answer{}); err != nil || step.Step != abi.StepWait {
-					t.Fatal(step, err)
-				}
-			}
-			if err := task.Cancel(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
 // TestStacks: of many instances that wait, few have a stack, and all can be called.
 func TestStacks(t *testing.T) {
-	m, err := load(t, scatterer(longWait).Encode(), Options{})
+	m, err := load(t, scatterer().Encode(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
