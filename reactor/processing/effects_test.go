@@ -71,7 +71,7 @@ func TestPatchesWithoutEffectKeepDelays(t *testing.T) {
 				server.Object = reactortest.NewObject(0)
 				p := newProcessor(registry, server)
 				qs := queueing.Of(p.Settings)
-				qs.All(true)
+				qs.SetEvery(true)
 				qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string { return p.handleOne(ctx, it, q) }
 				ctx, cancel := context.WithCancel(t.Context())
 				server.changed = func() {

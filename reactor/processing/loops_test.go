@@ -71,7 +71,7 @@ func follow(t *testing.T, kind abi.Kind, g *patcher) (*watched, *Processor) {
 	p := newProcessor(registry, server)
 	p.Loops = loops.New(30)
 	qs := queueing.Of(p.Settings)
-	qs.All(kind == abi.KindEvent)
+	qs.SetEvery(kind == abi.KindEvent)
 	qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string {
 		for {
 			p.Generation.Hold()

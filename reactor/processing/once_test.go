@@ -76,7 +76,7 @@ func TestOnceEndsWithPatchesWithoutEffect(t *testing.T) {
 				p.Completion.Add("uid")
 				p.Completion.Listed(dimensions.Key{})
 				qs := queueing.Of(p.Settings)
-				qs.All(true)
+				qs.SetEvery(true)
 				qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string { return p.handleOne(ctx, it, q) }
 				ctx, cancel := context.WithCancel(t.Context())
 				put := func(kind string) {

@@ -44,7 +44,7 @@ type Item struct {
 // itemCost is the approximate memory of an item in addition to its body, in bytes.
 const itemCost = 512
 
-// Drop calls the hooks of an item that is not handled.
+// Drop says that nothing indexes the item any more: it is indexed, or it is not handled.
 func (it Item) Drop() {
 	if it.Indexed != nil {
 		it.Indexed()

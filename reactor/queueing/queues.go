@@ -218,8 +218,8 @@ func (qs *Queues) Undeleted() []string {
 	return keys
 }
 
-// All sets whether each raw event counts from now on.
-func (qs *Queues) All(every bool) {
+// SetEvery sets whether each raw event counts from now on.
+func (qs *Queues) SetEvery(every bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	qs.every = every

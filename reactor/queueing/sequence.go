@@ -35,45 +35,45 @@ type place struct {
 }
 
 // join takes the last place of the line.
-func (ts *sequence) join() *place {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if len(ts.line) >= maxPlaces {
+func (s *sequence) join() *place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.line) >= maxPlaces {
 		return nil
 	}
-	t := &place{owner: ts}
-	if len(ts.line) > 0 {
-		t.came = make(chan struct{})
+	p := &place{owner: s}
+	if len(s.line) > 0 {
+		p.came = make(chan struct{})
 	}
-	ts.line = append(ts.line, t)
-	return t
+	s.line = append(s.line, p)
+	return p
 }
 
 // wait waits until all earlier places are over.
-func (t *place) wait(ctx context.Context) {
-	if t == nil {
+func (p *place) wait(ctx context.Context) {
+	if p == nil {
 		return
 	}
-	if t.came != nil {
-		t.owner.hurry()
+	if p.came != nil {
+		p.owner.hurry()
 		select {
-		case <-t.came:
+		case <-p.came:
 		case <-ctx.Done():
 		}
 	}
-	t.owner.mu.Lock()
-	defer t.owner.mu.Unlock()
-	t.since = time.Now()
+	p.owner.mu.Lock()
+	defer p.owner.mu.Unlock()
+	p.since = time.Now()
 }
 
 // hurry limits the time of the first place, because another one waits for it.
-func (ts *sequence) hurry() {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if len(ts.line) == 0 || ts.line[0].timer != nil {
+func (s *sequence) hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.line) == 0 || s.line[0].timer != nil {
 		return
 	}
-	first, left := ts.line[0], placePatience
+	first, left := s.line[0], placePatience
 	if !first.since.IsZero() {
 		left -= time.Since(first.since)
 	}
@@ -81,27 +81,27 @@ func (ts *sequence) hurry() {
 }
 
 // over ends the place. Further calls do nothing.
-func (t *place) over() {
-	if t == nil {
+func (p *place) over() {
+	if p == nil {
 		return
 	}
-	ts := t.owner
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	i := slices.Index(ts.line, t)
+	s := p.owner
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.line, p)
 	if i < 0 {
 		return
 	}
-	if t.timer != nil {
-		t.timer.Stop()
+	if p.timer != nil {
+		p.timer.Stop()
 	}
-	ts.line = slices.Delete(ts.line, i, i+1)
-	if i > 0 || len(ts.line) == 0 {
+	s.line = slices.Delete(s.line, i, i+1)
+	if i > 0 || len(s.line) == 0 {
 		return
 	}
-	next := ts.line[0]
+	next := s.line[0]
 	close(next.came)
-	if len(ts.line) > 1 {
+	if len(s.line) > 1 {
 		next.timer = time.AfterFunc(placePatience, next.over)
 	}
 }

@@ -27,16 +27,16 @@ func TestObjectsBeginInOrder(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var ts sequence
+				var s sequence
 				var mu sync.Mutex
 				var order, want []int
 				var last time.Duration
 				begin := time.Now()
 				places := make([]*place, n)
 				for i := range places {
-					places[i], want = ts.join(), append(want, i)
+					places[i], want = s.join(), append(want, i)
 				}
-				if ts.join() != nil {
+				if s.join() != nil {
 					t.Error("there is no end of the line")
 				}
 				for _, i := range rand.Perm(n) {
@@ -57,8 +57,8 @@ func TestObjectsBeginInOrder(t *testing.T) {
 				if !slices.Equal(order, want) || last != test.want {
 					t.Errorf("order %v, the last one after %v; want it after %v", order, last, test.want)
 				}
-				if len(ts.line) > 0 {
-					t.Errorf("%d places are still taken", len(ts.line))
+				if len(s.line) > 0 {
+					t.Errorf("%d places are still taken", len(s.line))
 				}
 			})
 		})

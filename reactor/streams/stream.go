@@ -385,7 +385,7 @@ func (s *Stream) take(e *generations.Generation) *processing.Processor {
 		Handlers: p.Handlers.Spawning, Execution: p.Execution(progression.AllAtOnce, handling.ModeTemporary), Writer: p.Writer,
 		Generation: e, Runnables: o.Runnables, Pauses: o.Pauses, Settings: o.Settings, Decode: p.Decode,
 	}
-	s.queues.All(len(p.Handlers.Watching) > 0)
+	s.queues.SetEvery(len(p.Handlers.Watching) > 0)
 	s.Processor.Store(p)
 	return p
 }
