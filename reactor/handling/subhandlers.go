@@ -14,7 +14,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/registries"
-	"github.com/kopf-wasm/kopf/stores"
 )
 
 // runChildren calls the sub-handlers of a handler that are due now, and stores their
@@ -161,29 +160,25 @@ func (t *Conversation) runDeclared(ctx context.Context, x *Execution, children [
 
 // Record adds the outcomes to the state, and writes both into the patch of the cycle.
 func (x *Execution) Record(c *Cause, state progression.State, outcomes map[string]*Outcome) (progression.State, error) {
-	return x.record(c, state, outcomes, progression.State.Store)
+	return x.record(c, state, outcomes, false)
 }
 
 // RecordForPurge is Record for a caller that purges the state if all handlers are done.
 func (x *Execution) RecordForPurge(c *Cause, state progression.State, outcomes map[string]*Outcome) (progression.State, error) {
-	return x.record(c, state, outcomes, func(s progression.State, body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
-		if s.Done() {
-			return s.StoreForPurge(body, patch, storage)
-		}
-		return s.Store(body, patch, storage)
-	})
+	return x.record(c, state, outcomes, true)
 }
 
-// storing writes a state into a patch.
-type storing func(s progression.State, body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error
-
-func (x *Execution) record(c *Cause, state progression.State, outcomes map[string]*Outcome, store storing) (progression.State, error) {
+func (x *Execution) record(c *Cause, state progression.State, outcomes map[string]*Outcome, purged bool) (progression.State, error) {
 	merged := ForState(outcomes)
 	state, err := state.WithOutcomes(merged, time.Now())
 	if err != nil {
 		return state, err
 	}
-	if err := store(state, c.Body, &c.Patch.Merge, x.Settings.Persistence.Progress); err != nil {
+	store := state.Store
+	if purged && state.Done() {
+		store = state.StoreForPurge
+	}
+	if err := store(c.Body, &c.Patch.Merge, x.Settings.Persistence.Progress); err != nil {
 		return state, err
 	}
 	return state, progression.DeliverResults(merged, &c.Patch.Merge)

@@ -159,27 +159,20 @@ func (s State) Handler(id string) HandlerState {
 
 // Store writes the records that differ from those on the object.
 func (s State) Store(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
-	for at, id := range s.ids {
-		handler := s.states[at]
-		if handler.isStored() {
-			continue
-		}
-		if err := storage.Store(id, handler.Record(), body, patch); err != nil {
-			return fmt.Errorf("storing the progress of the handler %q: %w", id, err)
-		}
-	}
-	return storage.Flush()
+	return s.store(storage, func(id string, h HandlerState) error { return storage.Store(id, h.Record(), body, patch) })
 }
 
 // StoreForPurge is Store for a state that Purge deletes from the same patch.
 func (s State) StoreForPurge(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
+	return s.store(storage, func(id string, h HandlerState) error { return stores.StoreForPurge(storage, id, h.Record, body, patch) })
+}
+
+func (s State) store(storage stores.ProgressStorage, one func(id string, h HandlerState) error) error {
 	for at, id := range s.ids {
-		handler := s.states[at]
-		if handler.isStored() {
-			continue
-		}
-		if err := stores.StoreForPurge(storage, id, handler.Record, body, patch); err != nil {
-			return fmt.Errorf("storing the progress of the handler %q: %w", id, err)
+		if handler := s.states[at]; !handler.isStored() {
+			if err := one(id, handler); err != nil {
+				return fmt.Errorf("storing the progress of the handler %q: %w", id, err)
+			}
 		}
 	}
 	return storage.Flush()
