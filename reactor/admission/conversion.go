@@ -152,7 +152,7 @@ func (c *converter) encode(ctx context.Context, object dicts.Object, held *patch
 	services := c.generation.Services
 	services.Work(ctx, c.size, func() {
 		raw = dicts.Encode(object)
-		err = held.Charge(services.Account, len(raw), 0)
+		err = held.ChargeReturned(services.Account, len(raw))
 	})
 	return raw, err
 }

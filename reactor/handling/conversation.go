@@ -309,7 +309,7 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 
 // take counts what the handler returned, adds its patch to that of the cycle, and decodes the result of a success.
 func (t *Conversation) take(step *abi.Step) (result any, err error) {
-	if err := t.Cause.Patch.Charge(t.Cause.Account, sizeOf(&step.Outcome), 0); err != nil {
+	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, sizeOf(&step.Outcome)); err != nil {
 		return nil, &guestError{fmt.Errorf("the result of %s: %w", loggers.Quote(t.Handler.ID), err)}
 	}
 	if err := t.takePatch(step); err != nil || step.Error != nil {
@@ -344,7 +344,7 @@ func (t *Conversation) takeEarly(ctx context.Context, step *abi.Step) error {
 	if step.Patch.IsNull() {
 		return nil
 	}
-	if err := t.Cause.Patch.Charge(t.Cause.Account, dicts.Heap(step.Patch)+len(step.Patch), 0); err != nil {
+	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, dicts.Heap(step.Patch)+len(step.Patch)); err != nil {
 		return &guestError{fmt.Errorf("the patch of %s: %w", loggers.Quote(t.Handler.ID), err)}
 	}
 	var err error

@@ -86,7 +86,7 @@ func (t *Conversation) charge(specs []abi.Handler) error {
 	for i := range specs {
 		size += childCost + len(t.Handler.ID) + len(t.Handler.Fn) + textsOf(&specs[i])
 	}
-	return t.Cause.Patch.Charge(account, 0, size)
+	return t.Cause.Patch.ChargeDeclared(account, size)
 }
 
 // chargeRecord counts the ids of descendants as the record of the handler will have them, in two annotations, encoded, and in
@@ -96,7 +96,7 @@ func (t *Conversation) chargeRecord(subrefs []string) error {
 	for _, id := range subrefs {
 		size += 4 * len(id)
 	}
-	return t.Cause.Patch.Charge(t.Cause.Account, 0, size)
+	return t.Cause.Patch.ChargeDeclared(t.Cause.Account, size)
 }
 
 // What a filter of a label and a part of a path take in addition to their texts, in bytes: as the guest declares it, and as it is

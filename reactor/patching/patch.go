@@ -28,16 +28,14 @@ type Patch struct {
 	declared *accounts.Lease // memory of declared sub-handlers; nil: none yet
 }
 
-// Charge counts results and declarations of handlers, in bytes, until the cycle ends.
-func (p *Patch) Charge(account *accounts.Account, returned, declared int) error {
-	if err := p.chargeReturned(account, returned); err != nil {
-		return err
-	}
-	return p.charge(&p.declared, account, accounts.Children, declared)
+// ChargeReturned counts what handlers have returned until the cycle ends.
+func (p *Patch) ChargeReturned(account *accounts.Account, bytes int) error {
+	return p.charge(&p.returned, account, accounts.Patches, bytes)
 }
 
-func (p *Patch) chargeReturned(account *accounts.Account, bytes int) error {
-	return p.charge(&p.returned, account, accounts.Patches, bytes)
+// ChargeDeclared counts sub-handlers, as they are declared and recorded, until the cycle ends.
+func (p *Patch) ChargeDeclared(account *accounts.Account, bytes int) error {
+	return p.charge(&p.declared, account, accounts.Children, bytes)
 }
 
 // charge counts bytes with a lease, which it makes for the first ones: most handlers of reviews
@@ -84,7 +82,7 @@ func (p *Patch) Empty() bool { return p.Merge.IsEmpty() && len(p.Transformations
 func (p *Patch) Transformed(ctx context.Context, body dicts.Object, work Work) (result dicts.Object, err error) {
 	work.do(ctx, unknown, func() { result = dicts.CloneObject(body) })
 	for _, transform := range p.Transformations {
-		next, err := transform.Edit(ctx, result, p.chargeReturned)
+		next, err := transform.Edit(ctx, result, p.ChargeReturned)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrTransformation, err)
 		}
