@@ -70,7 +70,7 @@ func TestClaims(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: resource, Preferred: true}, Namespace: namespace}
-				s := &Stream{host: host, Dimension: d, reading: t.Context(), stream: &watching.Stream{}}
+				s := &Stream{host: host, Dimension: d, reading: t.Context(), watch: &watching.Stream{}}
 				return s.unclaim, s.Reclaim(e)
 			}
 			release, err := claim(one, "apples", "a", abi.KindCreate)
@@ -163,7 +163,7 @@ func TestClaimsAreNeverGivenBackInBetween(t *testing.T) {
 	}
 	shared := &claims.Claims{}
 	host := &Host{By: claims.Claimant{Owner: 1, Operator: "one"}, Claims: shared, Settings: settings.Default()}
-	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: "apples", Preferred: true}}, reading: t.Context(), stream: &watching.Stream{}}
+	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: "apples", Preferred: true}}, reading: t.Context(), watch: &watching.Stream{}}
 	if err := s.Reclaim(e); err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestHandlersDoNotWaitForReloadsThatWereCutOff(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, ending := newPart(t, abi.KindIndex), make(chan struct{})
 				reading, cancel := context.WithCancel(t.Context())
-				p.reading, p.host.Pauses, p.host.Ending, p.stream = reading, pauses.New(), ending, &watching.Stream{}
+				p.reading, p.host.Pauses, p.host.Ending, p.watch = reading, pauses.New(), ending, &watching.Stream{}
 				p.host.Pauses.Set(pauses.Reason{}, true)
 				e := p.host.Generations.Present()
 				e.Await(p.Dimension)

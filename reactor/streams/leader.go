@@ -66,7 +66,7 @@ func (s *Stream) standBy(ctx context.Context, sink *queueSink, led func()) {
 	}
 	ctx, end := context.WithCancel(ctx)
 	leader.Led.Then(ctx, end)
-	s.stream.Start(ctx, &standbySink{sink}, led) // a run ends with its context only
+	s.watch.Start(ctx, &standbySink{sink}, led) // a run ends with its context only
 }
 
 // standsBy reports whether another replica is the leader.

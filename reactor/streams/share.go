@@ -34,8 +34,8 @@ func newShare(s *Stream) *share {
 	return &share{Stream: s, holdings: s.host.Holdings, listed: make(chan struct{})}
 }
 
-// begin lists the objects whenever this replica may handle more of them, until the context ends.
-func (s *share) begin(ctx context.Context) {
+// start lists the objects whenever this replica may handle more of them, until the context ends.
+func (s *share) start(ctx context.Context) {
 	if s == nil {
 		return
 	}
@@ -58,7 +58,7 @@ func (s *share) follow(ctx context.Context) {
 
 // list queues the objects that this replica may take in an epoch.
 func (s *share) list(ctx context.Context, epoch uint64) error {
-	version, err := s.stream.Present(ctx, func(event watching.Event, current bool) {
+	version, err := s.watch.Present(ctx, func(event watching.Event, current bool) {
 		if state, _ := s.holdings.State(event.Meta.Key()); state == membership.Held || state == membership.Foreign {
 			return
 		}
@@ -79,8 +79,8 @@ func (s *share) list(ctx context.Context, epoch uint64) error {
 	return nil
 }
 
-// end gives up the objects of a stream that has ended, unless the operator exits: its exit ends all work.
-func (s *share) end(ctx context.Context) {
+// giveUp gives up the objects of a stream that has ended, unless the operator exits: its exit ends all work.
+func (s *share) giveUp(ctx context.Context) {
 	if s == nil || s.host.Runnables.IsClosed() {
 		return
 	}
@@ -98,7 +98,7 @@ func (s *share) Release(key string) {
 func (s *share) letGo(ctx context.Context, key string) {
 	e := s.host.Generations.Hold()
 	defer e.Release()
-	s.Stream.take(e).LetGo(ctx, key)
+	s.take(e).LetGo(ctx, key)
 	s.holdings.Released(key)
 }
 
@@ -147,7 +147,7 @@ func (s *share) indexed(it queueing.Item) (queueing.Item, bool) {
 	}
 	e := s.host.Generations.Hold()
 	defer e.Release()
-	return it, len(s.Stream.take(e).Handlers.Indexing) > 0
+	return it, len(s.take(e).Handlers.Indexing) > 0
 }
 
 // age compares an event with the listing in which this replica would have taken the object. If there was no such listing yet, it
@@ -193,8 +193,8 @@ func ageOf(it queueing.Item, version string) age {
 	return fresh
 }
 
-// take begins to hold the object of an event that this replica may handle. It returns false if nothing is to be done.
-func (s *share) take(it queueing.Item) (queueing.Item, bool) {
+// hold begins to hold the object of an event that this replica may handle. It returns false if nothing is to be done.
+func (s *share) hold(it queueing.Item) (queueing.Item, bool) {
 	if s == nil || it.Standby {
 		return it, true
 	}

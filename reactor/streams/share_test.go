@@ -80,7 +80,7 @@ func seen(kind string, version int) queueing.Item {
 func (p *part) passes(ctx context.Context, it queueing.Item) string {
 	it, concerns := p.sort(ctx, it, queueing.Alone())
 	if concerns {
-		it, concerns = p.take(it)
+		it, concerns = p.hold(it)
 	}
 	switch {
 	case !concerns:

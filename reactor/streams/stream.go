@@ -142,7 +142,7 @@ func (s *Set) remove(item *Stream) {
 type Stream struct {
 	host      *Host
 	Dimension dimensions.Dimension
-	stream    *watching.Stream
+	watch     *watching.Stream
 	queues    *queueing.Queues
 	working   context.Context // of the workers: it outlives reading
 	cancel    func()          // ends working
@@ -189,14 +189,14 @@ func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 	s.working, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.queues.Process, s.queues.Account, s.queues.Waits = s.process, o.Account, o.Waits
 	s.share = newShare(s)
-	s.stream = &watching.Stream{
+	s.watch = &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
 		Log: func(level int, message string) { o.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold, Many: o.Many, Apart: true,
 	}
 	if o.Watches != nil {
-		s.stream.Source = o.Watches(*d)
+		s.watch.Source = o.Watches(*d)
 	}
-	o.Served.follow(d.Key(), s.stream)
+	o.Served.follow(d.Key(), s.watch)
 	return s
 }
 
@@ -223,8 +223,8 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 		return
 	}
 	s.standBy(ctx, sink, func() {
-		s.share.begin(ctx)
-		s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.stream.Start(ctx, sink, over) }, read) // a run ends with its context only
+		s.share.start(ctx)
+		s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.watch.Start(ctx, sink, over) }, read) // a run ends with its context only
 	})
 }
 
@@ -242,13 +242,13 @@ func (s *Stream) relieve(sink *queueSink) {
 func (s *Stream) supervised() *watching.Supervised {
 	d := &s.Dimension
 	s.host.log().Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
-	return &watching.Supervised{Stream: s.stream, Resource: d.Resource.String(), Namespace: d.Namespace, Purpose: watching.ForHandlers, Paused: s.host.Pauses.IsOn}
+	return &watching.Supervised{Stream: s.watch, Resource: d.Resource.String(), Namespace: d.Namespace, Purpose: watching.ForHandlers, Paused: s.host.Pauses.IsOn}
 }
 
 // ended hands on what is known of the objects.
 func (s *Stream) ended() {
 	key := s.Dimension.Key()
-	s.host.Served.leave(key, s.stream)
+	s.host.Served.leave(key, s.watch)
 	s.cancel()
 	s.host.Completion.Listed(key)
 }
@@ -268,7 +268,7 @@ func (s *Stream) end(ctx context.Context) {
 	if left {
 		s.depart(ctx)
 	}
-	s.share.end(ctx)
+	s.share.giveUp(ctx)
 }
 
 // lose queues the deletions of all known objects if their resource or their namespace is
@@ -277,8 +277,8 @@ func (s *Stream) lose() []string {
 	if !s.host.Served.isGone(s.Dimension) {
 		return nil
 	}
-	lost := slices.Collect(maps.Keys(s.stream.Known()))
-	s.stream.Lose(s.sink(nil))
+	lost := slices.Collect(maps.Keys(s.watch.Known()))
+	s.watch.Lose(s.sink(nil))
 	return lost
 }
 
@@ -300,13 +300,13 @@ func (s *Stream) depart(ctx context.Context) {
 	defer e.Release()
 	p := s.take(e)
 	var ending sync.WaitGroup // their daemons can take some time
-	for key := range s.stream.Known() {
+	for key := range s.watch.Known() {
 		ending.Go(func() { p.LetGo(ctx, key) })
 		e.Services.Indices.Discard(key)
 		s.host.Completion.Done(key)
 	}
 	ending.Wait()
-	s.stream.Inherit(nil) // a later stream of the namespace knows no object
+	s.watch.Inherit(nil) // a later stream of the namespace knows no object
 }
 
 // begin takes the current handlers, and returns the gate that waits for the stream, also with an error.
@@ -325,7 +325,7 @@ func (s *Stream) begin() (*indexing.Gate, error) {
 // attend lets the stream pass the objects that can concern the present handlers.
 func (s *Stream) attend() {
 	handlers := s.host.Generations.Present().Registry.ForResource(s.Dimension.Resource)
-	s.stream.SetInterest(handlers.Interest(s.host.Settings.Persistence.Finalizer))
+	s.watch.SetInterest(handlers.Interest(s.host.Settings.Persistence.Finalizer))
 }
 
 func (s *Stream) sink(gate *indexing.Gate) *queueSink {
@@ -356,7 +356,7 @@ func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queu
 		}
 		defer q.Give(&it)
 	}
-	if it, concerns = s.share.take(it); !concerns {
+	if it, concerns = s.share.hold(it); !concerns {
 		it.Drop()
 		return ""
 	}
@@ -418,7 +418,7 @@ func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 		sink := &againSink{s.sink(gate), s.host}
 		defer s.relieve(sink.queueSink)                          // if it ends early
 		if s.host.standsBy() || s.host.Pauses.Wait(ctx) == nil { // a replica that stands by pauses until it leads
-			_ = s.stream.Again(ctx, sink) // it ends early with the context only
+			_ = s.watch.Again(ctx, sink) // it ends early with the context only
 		}
 	})
 }
@@ -484,7 +484,7 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	if s.host.Claims != nil && len(handlers.Changing)+len(handlers.Spawning) > 0 { // other handlers store nothing on the objects
 		var err error
 		if release, err = s.host.Claims.Claim(s.reading, s.host.By, claims.Wanted{
-			Dimension: s.Dimension, Persistence: s.host.Settings.Persistence, Forbidden: func() bool { return s.stream.Health().Forbidden },
+			Dimension: s.Dimension, Persistence: s.host.Settings.Persistence, Forbidden: func() bool { return s.watch.Health().Forbidden },
 		}); err != nil {
 			return err
 		}
