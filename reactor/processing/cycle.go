@@ -134,15 +134,6 @@ func (c *cycle) run(ctx context.Context) (version string, err error) {
 	return c.handle(ctx)
 }
 
-// index indexes the object. Whatever comes of it, others wait for it no longer.
-func (c *cycle) index(ctx context.Context) (err error) {
-	defer panics.Recover(&err)
-	if c.it.Indexed != nil {
-		defer c.it.Indexed()
-	}
-	return c.p.index(ctx, c)
-}
-
 // handle calls the handlers that are due, then applies their results.
 //
 // It first applies what an earlier cycle has left over; the event of that patch starts the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
@@ -14,11 +15,16 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// index updates the indices for an object. By default, errors of index handlers are logged
-// and ignored, and the values indexed before stay.
+// index updates the indices for the object. By default, errors of index handlers are logged
+// and ignored, and the values indexed before stay. Nothing waits for the object afterwards, also after an error.
 //
 // Kopf: kopf._core.engines.indexing.index_resource (v1.45).
-func (p *Processor) index(ctx context.Context, c *cycle) error {
+func (c *cycle) index(ctx context.Context) (err error) {
+	defer panics.Recover(&err)
+	if c.it.Indexed != nil {
+		defer c.it.Indexed()
+	}
+	p := c.p
 	if len(p.Handlers.Indexing) == 0 {
 		return nil
 	}
