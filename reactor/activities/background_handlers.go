@@ -38,7 +38,7 @@ func (w *Background) Start(ctx context.Context, a *Activity, e *generations.Gene
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.end()
-	if !e.Replaced.Load() && ctx.Err() == nil {
+	if !e.IsReplaced() && ctx.Err() == nil {
 		w.halt, err = startWork(ctx, a, e, in)
 	}
 	return err

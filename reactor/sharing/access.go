@@ -66,9 +66,6 @@ type right struct {
 	at        uint64    // refused, when it was asked for
 }
 
-// due returns when the right must be confirmed again.
-func (r *right) due() time.Time { return r.next }
-
 // holds reports whether the subscriber may see the objects. It asks at the beginning, once
 // in a minute, and after a refused request.
 func (r *right) holds(ctx context.Context) bool {

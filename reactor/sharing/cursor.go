@@ -114,7 +114,7 @@ func (c *cursor) take(ctx context.Context, wake func()) (watching.Event, error) 
 	}
 	s := &c.sleep
 	s.wake = wake
-	if wait := time.Until(c.right.due()); s.due == nil {
+	if wait := time.Until(c.right.next); s.due == nil {
 		s.due, s.unbind = time.AfterFunc(wait, c.rouse), context.AfterFunc(ctx, c.rouse)
 	} else {
 		s.due.Reset(wait)
