@@ -41,6 +41,13 @@ func DecodeBody(raw []byte, keep func(parent, key string) bool) (Object, error) 
 	return decoder{scanner: scanner{text: textOf(raw)}, keep: keep, lazily: true}.parts(raw)
 }
 
+// DecodeInto decodes a JSON document into a struct, as encoding/json does, and refuses unknown fields.
+func DecodeInto(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
 func (d decoder) parts(raw []byte) (Object, error) {
 	doc, ok := d.document()
 	if ok {

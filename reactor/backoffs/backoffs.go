@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/internal/durations"
 )
 
@@ -108,8 +109,8 @@ func (b *Backoffs) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &list) == nil && list != nil {
 		return b.read(object{List: &list})
 	}
-	full, err := strict(data)
-	if err != nil || full.List == nil {
+	var full object
+	if err := dicts.DecodeInto(data, &full); err != nil || full.List == nil {
 		return fmt.Errorf(`%.200s is not a number, a list of numbers of seconds, or {"list": […], "repeatLast": true, "jitter": …}`, data)
 	}
 	return b.read(full)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // Rules decide which results of login handlers are accepted.
@@ -68,9 +70,7 @@ func (r Rules) Parse(data []byte) (Info, error) {
 		return Info{}, err
 	}
 	var got result
-	decoder := json.NewDecoder(bytes.NewReader(known))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&got); err != nil {
+	if err := dicts.DecodeInto(known, &got); err != nil {
 		return Info{}, err
 	}
 	if err := r.check(got); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -102,15 +103,14 @@ var errFilters = errors.New(`want an object of selectors by resources, like {"po
 
 // readFilters reads both forms and keeps their order.
 func readFilters(data []byte) ([]Filter, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var list []Filter
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
-		if err := dec.Decode(&list); err != nil {
+		if err := dicts.DecodeInto(data, &list); err != nil {
 			return nil, fmt.Errorf("%w: %w", errFilters, err)
 		}
 		return list, nil
 	}
+	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, errFilters
 	}
@@ -138,9 +138,7 @@ func readResource(data json.RawMessage) (abi.Selector, error) {
 	var notation string
 	if json.Unmarshal(data, &notation) != nil {
 		var spec abi.Selector
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&spec); err != nil {
+		if err := dicts.DecodeInto(data, &spec); err != nil {
 			return spec, fmt.Errorf("resource %.200s: want a notation, like kopf.dev/v1/kopfexamples, or an object: %w", data, err)
 		}
 		return spec, nil
