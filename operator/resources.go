@@ -2,12 +2,10 @@ package operator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
-	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
@@ -21,16 +19,12 @@ func Resources(ctx context.Context, log zerolog.Logger) ([]selectors.Resource, e
 
 // ResourcesAs returns the resources of the cluster of a login. Without a login, it is Resources.
 func ResourcesAs(ctx context.Context, login Login, log zerolog.Logger) ([]selectors.Resource, error) {
-	own, err := credentials.FromHost(ctx, logins(login), log)
-	if err != nil {
-		return nil, fmt.Errorf("login: %w", err)
-	}
-	if len(own) == 0 {
-		return nil, credentials.ErrNone
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	client := clients.ForCommand(ctx, own, clients.UserAgent(version(), ""), log)
+	client, _, err := clients.LogIn(ctx, logins(login), clients.UserAgent(version(), ""), log)
+	if err != nil {
+		return nil, err
+	}
 	resources, err := discovery.Scan(ctx, client.Discover)
 	if resources != nil {
 		return resources, nil

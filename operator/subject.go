@@ -51,17 +51,12 @@ func (s Subject) find(ctx context.Context, own *settings.Settings) (*found, erro
 	if s.Object != nil {
 		return s.ofFile()
 	}
-	log := zerolog.Nop()
-	logins, err := credentials.FromHost(ctx, logins(nil), log)
-	if err != nil {
-		return nil, fmt.Errorf("login: %w", err)
-	}
-	if len(logins) == 0 {
-		return nil, credentials.ErrNone
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	client := clients.ForCommand(ctx, logins, clients.UserAgent(version(), ""), log)
+	client, connections, err := clients.LogIn(ctx, logins(nil), clients.UserAgent(version(), ""), zerolog.Nop())
+	if err != nil {
+		return nil, err
+	}
 	resources, err := discovery.Scan(ctx, client.Discover)
 	if resources == nil && err != nil {
 		return nil, err
@@ -72,7 +67,7 @@ func (s Subject) find(ctx context.Context, own *settings.Settings) (*found, erro
 	}
 	namespace := ""
 	if f.resource.Namespaced {
-		namespace = cmp.Or(s.Namespace, contextNamespace(logins), "default")
+		namespace = cmp.Or(s.Namespace, contextNamespace(connections), "default")
 	}
 	path, err := f.resource.URL(namespace, s.Name, "")
 	if err != nil {

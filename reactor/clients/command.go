@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/rs/zerolog"
 
@@ -19,4 +20,18 @@ func ForCommand(ctx context.Context, own map[string]credentials.Info, userAgent 
 		o.UserAgent = userAgent
 		return o
 	}, func(message string) { log.Error().Msg(message) })
+}
+
+// LogIn returns ForCommand with the credentials of the host's logins, and these credentials by login.
+//
+// Errors: credentials.ErrNone; a login that has failed.
+func LogIn(ctx context.Context, logins []credentials.HostLogin, userAgent string, log zerolog.Logger) (*Client, map[string]credentials.Info, error) {
+	own, err := credentials.FromHost(ctx, logins, log)
+	if err != nil {
+		return nil, nil, fmt.Errorf("login: %w", err)
+	}
+	if len(own) == 0 {
+		return nil, nil, credentials.ErrNone
+	}
+	return ForCommand(ctx, own, userAgent, log), own, nil
 }

@@ -45,16 +45,12 @@ type Announcement struct {
 // Kopf: kopf._core.engines.peering.touch_command (v1.45).
 func Announce(ctx context.Context, a Announcement) error {
 	log := a.Log.With().Str(loggers.Field, "kopf.peering").Logger()
-	own, err := credentials.FromHost(ctx, a.Logins, log)
-	if err != nil {
-		return fmt.Errorf("login: %w", err)
-	}
-	if len(own) == 0 {
-		return credentials.ErrNone
-	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	client := clients.ForCommand(asking, own, a.UserAgent, log)
+	client, _, err := clients.LogIn(asking, a.Logins, a.UserAgent, log)
+	if err != nil {
+		return err
+	}
 	all, err := discovery.Scan(ctx, client.Discover)
 	if all == nil && err != nil {
 		return err
