@@ -10,18 +10,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// Resources returns the resources of the cluster of the current context, or of the cluster that this program runs in.
+// Resources returns the resources of the cluster of a login; nil: of the current context, or of the cluster that this program runs in.
 //
 // Errors: there are no credentials, or the API server does not answer. Resources of groups that do not answer are absent.
-func Resources(ctx context.Context, log zerolog.Logger) ([]selectors.Resource, error) {
-	return ResourcesAs(ctx, nil, log)
-}
-
-// ResourcesAs returns the resources of the cluster of a login. Without a login, it is Resources.
-func ResourcesAs(ctx context.Context, login Login, log zerolog.Logger) ([]selectors.Resource, error) {
+func Resources(ctx context.Context, login Login) ([]selectors.Resource, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	client, _, err := clients.LogIn(ctx, logins(login), clients.UserAgent(version(), ""), log)
+	client, _, err := clients.LogIn(ctx, logins(login), clients.UserAgent(version(), ""), zerolog.Nop())
 	if err != nil {
 		return nil, err
 	}

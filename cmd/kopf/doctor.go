@@ -8,7 +8,6 @@ import (
 	"os"
 	"text/tabwriter"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
@@ -120,7 +119,7 @@ func (o *manifestOptions) deployed(ctx context.Context, module string, login ope
 	if err != nil {
 		return nil, err
 	}
-	resources, err := operator.ResourcesAs(ctx, login, zerolog.Nop())
+	resources, err := operator.Resources(ctx, login)
 	if err != nil {
 		return nil, err
 	}

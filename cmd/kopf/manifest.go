@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
@@ -187,7 +186,7 @@ func (o *manifestOptions) registrations(ctx context.Context, modules []string, s
 // resources are those of the files, or else those of the cluster.
 func (o *manifestOptions) resources(ctx context.Context) ([]deployment.Resource, error) {
 	if len(o.definitions) == 0 {
-		resources, err := operator.Resources(ctx, zerolog.Nop())
+		resources, err := operator.Resources(ctx, nil)
 		if err != nil {
 			return nil, fmt.Errorf("the resources of the handlers are unknown: %w (name the files with their definitions: --crd FILE)", err)
 		}
