@@ -184,26 +184,6 @@ func (h *Host) Remove(key Key) {
 	}
 }
 
-// Keys returns the keys of all declarations, including those whose operators are stopping.
-func (h *Host) Keys() []Key {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	keys := make([]Key, 0, len(h.tenants))
-	for key := range h.tenants {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-// Status returns the present status of a declaration; nil without one.
-func (h *Host) Status(key Key) *api.Status {
-	t, err := h.find(key)
-	if err != nil {
-		return nil
-	}
-	return t.report.last()
-}
-
 // IsRunning reports whether Run has begun and does not end yet.
 func (h *Host) IsRunning() bool {
 	h.mu.Lock()
