@@ -178,19 +178,10 @@ func (c *call) Random(buf []byte) {
 func (c *call) Settle() {
 	c.count()
 	c.in.m.meter.calls.Add(1)
-	if c.owner != nil {
-		c.owner.meter.calls.Add(1)
-	}
 }
 
-// count adds the cost since its last call to those of the module and of the task.
-func (c *call) count() {
-	computing, yields := c.used()
-	c.in.m.meter.add(computing, yields)
-	if c.owner != nil {
-		c.owner.meter.add(computing, yields)
-	}
-}
+// count adds the cost since its last call to that of the module.
+func (c *call) count() { c.in.m.meter.add(c.used()) }
 
 // yield is called by the guest's code when its budget is used up. It returns the next budget, or ends the call. The cost of a
 // call that runs for long is counted meanwhile, as its end may never come.

@@ -26,7 +26,6 @@ type Task struct {
 	functions functions.Task
 
 	child bool // uses the place of its parent
-	meter meter
 
 	cancelOnce sync.Once
 	cancelled  chan struct{} // closed by Cancel

@@ -53,10 +53,6 @@ func (m *Module) Usage() Usage {
 	return u
 }
 
-// Spent returns the cost of the task so far. It can be called at any time, also after the
-// release.
-func (t *Task) Spent() Spent { return t.meter.spent() }
-
 // counts are the cost and the failures of a module.
 type counts struct {
 	meter                    meter
