@@ -72,10 +72,6 @@ func (a Assignment) String() string {
 // Has reports whether a member is in the list.
 func (a Assignment) Has(member string) bool { return slices.Contains(a.Members, member) }
 
-// Owner returns the member to which the object with a key belongs; empty without members. The member must still wait while
-// the previous owner has not acknowledged.
-func (a Assignment) Owner(key string) string { return newOwners(a.Members).of(key) }
-
 // initial is the first assignment of a coordinator that does not know its predecessors.
 func initial(generation int64, members []string) Assignment {
 	members = limited(nil, members)

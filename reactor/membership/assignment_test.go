@@ -188,3 +188,6 @@ func TestListingsAreNeededOnlyForGains(t *testing.T) {
 		}
 	}
 }
+
+// Owner returns the member to which the object with a key belongs; empty without members.
+func (a Assignment) Owner(key string) string { return newOwners(a.Members).of(key) }

@@ -5,7 +5,7 @@
 //     package leadership.
 //   - One member is the coordinator: the leader of the election. It notes the Assignment on the Lease of the election, so that no
 //     former coordinator can write one.
-//   - The owner of an object follows from its UID and the list of members: see Assignment.Owner.
+//   - The owner of an object follows from its UID and the list of members: see owners.
 //   - A new list has a new generation. A member that has ended its work on all objects that it loses acknowledges the generation on
 //     its own Lease. Another member begins with these objects only then, or when the Lease has certainly ended. The coordinator
 //     makes the next generation only when no acknowledgement is missing, so that two lists matter at most.
