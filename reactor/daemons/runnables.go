@@ -2,6 +2,8 @@ package daemons
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -146,11 +148,7 @@ func (r *Runnables) whileOpen(work func()) {
 func (r *Runnables) all() []*daemon {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*daemon, 0, len(r.daemons))
-	for d := range r.daemons {
-		all = append(all, d)
-	}
-	return all
+	return slices.Collect(maps.Keys(r.daemons))
 }
 
 // Count returns how many daemons and timers run.
@@ -204,19 +202,16 @@ func (r *Runnables) End() {
 // Retire stops the daemons and timers of all generations except the given one, and waits
 // for their end.
 func (r *Runnables) Retire(generation uint32) {
-	var stopping sync.WaitGroup
-	for _, d := range r.all() {
-		if d.generation != generation {
-			stopping.Go(d.retire)
-		}
-	}
-	stopping.Wait()
+	retire(slices.DeleteFunc(r.all(), func(d *daemon) bool { return d.generation == generation }))
 }
 
 // Retire stops the daemons and timers of one object as the exit of the operator does, and waits for their end.
-func (m *Memory) Retire() {
+func (m *Memory) Retire() { retire(m.all()) }
+
+// retire stops daemons and timers, and waits for their end.
+func retire(daemons []*daemon) {
 	var stopping sync.WaitGroup
-	for _, d := range m.all() {
+	for _, d := range daemons {
 		stopping.Go(d.retire)
 	}
 	stopping.Wait()
