@@ -21,13 +21,13 @@ type call struct {
 	budget
 	words
 
-	in      *instance
-	inner   context.Context // of host functions; nil before the first of them can run
-	owner   *Task           // nil: initialisation and registration
-	export  string
-	woken   <-chan struct{} // closed when the task is cancelled: ends sleeps
-	yielded bool            // the code has used up a budget
-	around  Surroundings    // nil: the real ones
+	in         *instance
+	inner      context.Context // of host functions; nil before the first of them can run
+	owner      *Task           // nil: initialisation and registration
+	export     string
+	woken      <-chan struct{} // closed when the task is cancelled: ends sleeps
+	overBudget bool            // the code has used up a budget
+	around     Surroundings    // nil: the real ones
 }
 
 // callKey finds the call in the context of a host function.
@@ -88,7 +88,7 @@ func (c *call) Run(export string, params ...uint64) (uint64, error) {
 	c.stack.of, c.stack.pool = fn, c.in.m.options.Memories
 	err := fn.CallWithStack(c.inner, stack)
 	c.stack.end()
-	if c.yielded && isLarge(fn) { // code within one budget cannot grow its stack far
+	if c.overBudget && isLarge(fn) { // code within one budget cannot grow its stack far
 		c.in.m.pool.stacks.revoke(c.in)
 	}
 	c.Settle()
@@ -186,7 +186,7 @@ func (c *call) count() { c.in.m.meter.add(c.used()) }
 // yield is called by the guest's code when its budget is used up. It returns the next budget, or ends the call. The cost of a
 // call that runs for long is counted meanwhile, as its end may never come.
 func (c *call) yield() int64 {
-	c.yielded = true
+	c.overBudget = true
 	if c.budget.yield() {
 		c.count()
 	}

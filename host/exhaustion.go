@@ -12,10 +12,10 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// exhausted are parts of what guests say, or of the names of functions in which they trap, if an
+// outOfMemory are parts of what guests say, or of the names of functions in which they trap, if an
 // allocation fails that has not asked the engine for memory: of Go and TinyGo, of Rust with and
 // without the standard streams, of CPython, of C++, and of AssemblyScript.
-var exhausted = []string{
+var outOfMemory = []string{
 	"out of memory", "memory allocation of ", "handle_alloc_error", "__rust_alloc_error_handler", "rust_oom", "MemoryError", "std::bad_alloc", "rowMemory",
 }
 
@@ -38,7 +38,7 @@ const (
 func (c *call) nameExhaustion(e *GuestError, text string) {
 	reason, trace, _ := strings.Cut(text, "\n")
 	said := strings.Join([]string{reason, e.Message, lastLines(functions.Text(c.stderr), saidLast), frames.Demangle(firstLines(trace, alarmed))}, "\n")
-	if c.refused() > 0 || slices.ContainsFunc(exhausted, func(part string) bool { return strings.Contains(said, part) }) {
+	if c.refused() > 0 || slices.ContainsFunc(outOfMemory, func(part string) bool { return strings.Contains(said, part) }) {
 		e.Err = fmt.Errorf("%w: %w", e.Err, ErrMemory)
 		e.Message = c.exhaustion(e.Message)
 	}
