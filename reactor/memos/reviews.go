@@ -3,7 +3,6 @@ package memos
 import (
 	"container/list"
 	"strings"
-	"sync"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
@@ -13,9 +12,8 @@ const maxReviewMemos = 4096
 
 // Reviewed holds the memos of objects that reviews have seen, but no stream. Their
 // resources may have no stream, so no deletion would remove their memos. When the limit is
-// reached, the least recently used memo is removed.
+// reached, the least recently used memo is removed. It is not safe for concurrent use.
 type Reviewed struct {
-	mu    sync.Mutex // guards the fields below
 	items map[string]*list.Element
 	order list.List // of reviewMemo; the most recently used first
 }
@@ -27,8 +25,6 @@ type reviewMemo struct {
 
 // Recall returns the memo of an object, and creates it if necessary.
 func (s *Reviewed) Recall(key string, base *Memo, account *accounts.Account) *Memo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if element, ok := s.items[key]; ok {
 		s.order.MoveToFront(element)
 		return element.Value.(reviewMemo).memo
@@ -46,16 +42,12 @@ func (s *Reviewed) Recall(key string, base *Memo, account *accounts.Account) *Me
 
 // Know reports whether an object has a memo.
 func (s *Reviewed) Know(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	_, ok := s.items[key]
 	return ok
 }
 
 // Take removes and returns a memo; nil if the object has none.
 func (s *Reviewed) Take(key string) *Memo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	element, ok := s.items[key]
 	if !ok {
 		return nil

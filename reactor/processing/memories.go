@@ -152,11 +152,10 @@ func (m *memory) follow(e *generations.Generation) {
 // Memories are the memories of all objects of an operator.
 type Memories struct {
 	Account *accounts.Account // the operator's account; nil: no limits
+	Base    *memos.Memo       // the operator's memo: the memo of each object starts as its copy
 
-	mu    sync.Mutex // guards items
-	items map[string]*memory
-	Base  *memos.Memo // the operator's memo: the memo of each object starts as its copy
-
+	mu          sync.Mutex // guards the fields below
+	items       map[string]*memory
 	reviewMemos memos.Reviewed // memos of objects that only reviews have seen
 }
 
