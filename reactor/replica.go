@@ -23,7 +23,7 @@ import (
 )
 
 // ErrLeaseLost means that the operator was the leader of its replicas, and cannot be certain that it still is. It ends
-// then. What its handlers do in other systems may still go on, so the process should end, too.
+// then. Its handlers may still change other systems, so the process should end, too.
 var ErrLeaseLost = leadership.ErrLost
 
 // releaseTimeout limits the last request of a leader.
@@ -100,6 +100,14 @@ func (h hosted) Start(_ context.Context, lead func(), ended func(err error)) (en
 	}
 }
 
+// Release implements part: the host releases the Lease when all of its operators have yielded.
+func (h hosted) Release(context.Context) error {
+	if h.yield != nil {
+		h.yield()
+	}
+	return nil
+}
+
 // elected is the part of an operator that has a Lease of its own.
 type elected struct{ candidate }
 
@@ -125,14 +133,6 @@ func (e elected) Start(ctx context.Context, lead func(), ended func(err error)) 
 		cancel()
 		<-over
 	}
-}
-
-// Release implements part: the host releases the Lease when all of its operators have yielded.
-func (h hosted) Release(context.Context) error {
-	if h.yield != nil {
-		h.yield()
-	}
-	return nil
 }
 
 // part is what a replica does among the others. Start takes part until end is called, which waits for calls that it made. It calls
