@@ -60,10 +60,10 @@ type KubernetesRule struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Kind is a kind of handlers: the name of the decorator in the reference.
+// Kind is a kind of handlers: the name of its decorator in Kopf.
 type Kind string
 
-// All kinds of handlers. Convert and Background are not in the reference.
+// All kinds of handlers. Convert and Background are not in Kopf.
 const (
 	KindCreate     Kind = "create"
 	KindUpdate     Kind = "update"
@@ -140,8 +140,8 @@ type Handler struct {
 	To   string `json:"to,omitempty"`   // convert: the requested version
 }
 
-// Selector selects the resources of a handler, with the notations of
-// the reference: up to three positional arguments, or parts by their names.
+// Selector selects the resources of a handler, with the notations of Kopf:
+// up to three positional arguments, or parts by their names.
 //
 // See https://docs.kopf.dev/en/latest/resources/
 type Selector struct {

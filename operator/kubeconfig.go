@@ -124,7 +124,7 @@ func complete(raw *clientcmdapi.Config) error {
 }
 
 // usable refuses credentials that would fail with every request. A token that an
-// auth-provider left is used, as in the reference.
+// auth-provider left is used, as in Kopf.
 func usable(config *rest.Config) error {
 	if provider := config.AuthProvider; provider != nil {
 		token := provider.Config["access-token"]

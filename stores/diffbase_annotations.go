@@ -13,7 +13,7 @@ import (
 const DefaultDiffBaseKey = "last-handled-configuration"
 
 // AnnotationsDiffBaseOptions are the options of AnnotationsDiffBase. The zero
-// value is the reference's default.
+// value is Kopf's default.
 type AnnotationsDiffBaseOptions struct {
 	Prefix        string // of the annotation; empty is DefaultPrefix
 	Key           string // its name; empty is DefaultDiffBaseKey

@@ -212,7 +212,7 @@ func isEmpty(value any) bool {
 	}
 }
 
-// appendEssence encodes the essence with the keys in the reference's order: first in the
+// appendEssence encodes the essence with the keys in Kopf's order: first in the
 // order of the body, which API servers sort, then the fields from metadata and status.
 func appendEssence(out []byte, essence Object) []byte {
 	var few [16]string // on the stack: most objects have no more keys

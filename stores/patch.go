@@ -11,7 +11,7 @@ import (
 )
 
 // Patch collects the changes of an object as a merge patch (RFC 7386). It keeps the order of
-// the changes, because requests list them in that order, as in the reference. The zero value
+// the changes, because requests list them in that order, as in Kopf. The zero value
 // is an empty patch.
 type Patch struct {
 	root  Object

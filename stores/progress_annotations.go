@@ -11,7 +11,7 @@ import (
 const DefaultTouchKey = "touch-dummy"
 
 // AnnotationsProgressOptions are the options of AnnotationsProgress. The zero
-// value is the reference's default.
+// value is Kopf's default.
 type AnnotationsProgressOptions struct {
 	Prefix   string // of all annotations; empty is DefaultPrefix
 	TouchKey string // the name for Touch; empty is DefaultTouchKey

@@ -65,7 +65,7 @@ func (m MultiProgress) each(do func(ProgressStorage) error) error {
 }
 
 // SmartProgressOptions are the options of NewSmartProgress. The zero value is
-// the reference's default.
+// Kopf's default.
 type SmartProgressOptions struct {
 	Annotations AnnotationsProgressOptions
 	Status      StatusProgressOptions

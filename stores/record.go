@@ -23,7 +23,7 @@ type Record struct {
 	Subrefs []string // ids of its sub-handlers of all levels, sorted
 }
 
-// members lists the fields in the order in which the reference writes them.
+// members lists the fields in the order in which Kopf writes them.
 func (r Record) members() dicts.Members {
 	var subrefs any
 	if r.Subrefs != nil {

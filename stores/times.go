@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// isoPattern matches the timestamps that the reference accepts: a date or a part of it, a
+// isoPattern matches the timestamps that Kopf accepts: a date or a part of it, a
 // time or a part of it, and a zone, all with or without separators. A year with only a month
 // needs the dash. The pattern is compiled at the first use, not at each start of the program.
 var isoPattern = sync.OnceValue(func() *regexp.Regexp {

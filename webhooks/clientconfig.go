@@ -103,7 +103,7 @@ func idOf(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// quote escapes all characters except letters, digits and _.-~, as the reference does.
+// quote escapes all characters except letters, digits and _.-~, as Kopf does.
 func quote(part string) string {
 	return strings.ReplaceAll(url.QueryEscape(part), "+", "%20")
 }

@@ -263,7 +263,7 @@ func failed(err error) answer {
 		a.code = bad.Code
 	}
 	a.body = fmt.Appendf(nil, "%d: %s", a.code, err)
-	if errors.Is(err, reviews.ErrNotObject) { // in the words of the reference's server
+	if errors.Is(err, reviews.ErrNotObject) { // in the words of Kopf's server
 		a.body = []byte("500 Internal Server Error\n\nServer got itself in trouble")
 	}
 	return a

@@ -21,7 +21,7 @@ type Request struct {
 
 // Respond returns the answer to a review, as JSON. The request is allowed if no handler has
 // failed. Of several errors, the answer shows one: an admission error first, then a
-// permanent one, then a temporary one, then any other. As in the reference, the answer holds
+// permanent one, then a temporary one, then any other. As in Kopf, the answer holds
 // the patch even if the request is denied.
 func Respond(request Request, failures []*abi.Error, warnings []string, patch []patches.Operation) ([]byte, error) {
 	request.APIVersion, request.Kind = cmp.Or(request.APIVersion, "admission.k8s.io/v1"), cmp.Or(request.Kind, "AdmissionReview")

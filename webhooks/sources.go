@@ -81,7 +81,7 @@ type files struct {
 	seen [sha256.Size]byte
 }
 
-// defaultCheckInterval is the default of the reference.
+// defaultCheckInterval is the default of Kopf.
 const defaultCheckInterval = time.Minute
 
 func (f *files) load(context.Context) (*keyPair, error) {

@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// referenceOptions are the names that flags have in environment variables of the reference, where these differ.
-var referenceOptions = map[string]string{
+// kopfOptions are the names that flags have in environment variables of Kopf, where these differ.
+var kopfOptions = map[string]string{
 	"all-namespaces": "clusterwide", "namespace": "namespaces", "liveness": "liveness_endpoint", "module": "modules",
 }
 
 // fromEnvironment sets flags that are not on the command line from environment variables, as
-// the reference does: --log-format of run is KOPF_RUN_LOG_FORMAT. Its names of options are accepted, too:
+// Kopf does: --log-format of run is KOPF_RUN_LOG_FORMAT. Its names of options are accepted, too:
 // KOPF_RUN_NAMESPACES has several values with spaces between them.
 func fromEnvironment(cmd *cobra.Command) error {
 	var failure error
@@ -24,7 +24,7 @@ func fromEnvironment(cmd *cobra.Command) error {
 			return
 		}
 		failure = setFromEnvironment(cmd, flag, flag.Name, false)
-		if option, ok := referenceOptions[flag.Name]; ok && failure == nil {
+		if option, ok := kopfOptions[flag.Name]; ok && failure == nil {
 			failure = setFromEnvironment(cmd, flag, option, true)
 		}
 	})
@@ -50,7 +50,7 @@ func setFromEnvironment(cmd *cobra.Command, flag *pflag.Flag, option string, spl
 	}
 	set := flag.Name
 	if set == "log-prefix" && values[0] == "false" {
-		set, values[0] = "no-log-prefix", "true" // one option in the reference
+		set, values[0] = "no-log-prefix", "true" // one option in Kopf
 	}
 	for _, value := range values {
 		if err := cmd.Flags().Set(set, value); err != nil {
@@ -60,7 +60,7 @@ func setFromEnvironment(cmd *cobra.Command, flag *pflag.Flag, option string, spl
 	return nil
 }
 
-// truth translates the spellings of the reference that Go does not know.
+// truth translates the spellings of Kopf that Go does not know.
 func truth(text string) string {
 	switch text = strings.ToLower(strings.TrimSpace(text)); text {
 	case "yes", "y", "on", "1", "t":

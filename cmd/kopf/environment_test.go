@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Flags that are not on the command line come from the environment, also by the names and spellings of the reference.
+// Flags that are not on the command line come from the environment, also by the names and spellings of Kopf.
 func TestFlagsFromTheEnvironment(t *testing.T) {
 	for _, tt := range []struct {
 		variable, value, line string

@@ -20,7 +20,7 @@ type field struct {
 // usualFields is the number of fields that most records have at most.
 const usualFields = 12
 
-// writeJSON writes the fields of the reference first, then all others in the order of their keys. Values stay as they are.
+// writeJSON writes the fields of Kopf first, then all others in the order of their keys. Values stay as they are.
 func (l *lines) writeJSON(level zerolog.Level, line []byte) error {
 	var object objectRef
 	message, ref := []byte(`""`), []byte(nil)

@@ -1,4 +1,4 @@
-// Package logs writes log lines in the formats of the reference: plain, full and
+// Package logs writes log lines in the formats of Kopf: plain, full and
 // json.
 //
 // Guests, objects, registries and clients supply parts of the messages. The package escapes
@@ -67,7 +67,7 @@ func NewWriter(w io.Writer, o Options) zerolog.LevelWriter {
 }
 
 // lines converts the JSON lines of zerolog into the selected format. It takes the time
-// itself, so that all formats show it in the form of the reference.
+// itself, so that all formats show it in the form of Kopf.
 type lines struct {
 	out    io.Writer
 	format Format
@@ -223,7 +223,7 @@ func (l *lines) writeRaw(line []byte) error {
 	return err
 }
 
-// names are the levels as the reference's text formats show them.
+// names are the levels as the text formats of Kopf show them.
 var names = map[zerolog.Level]string{
 	zerolog.DebugLevel: "DEBUG", zerolog.InfoLevel: "INFO", zerolog.WarnLevel: "WARNING",
 	zerolog.ErrorLevel: "ERROR", zerolog.FatalLevel: "CRITICAL", zerolog.NoLevel: "INFO",

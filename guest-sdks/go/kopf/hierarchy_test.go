@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// vector is one recorded call of a function of the reference.
+// vector is one recorded call of a function of Kopf.
 type vector struct {
 	In struct {
 		Fn        string `json:"fn"`
@@ -71,7 +71,7 @@ func keysOf(field any) (keys []string) {
 	return keys
 }
 
-// call calls the function, with options as the reference has them.
+// call calls the function, with options as Kopf has them.
 func (v *vector) call() error {
 	how := Adoption{
 		Forced: v.In.Kwargs.Forced, Strict: v.In.Kwargs.Strict, Labels: v.In.Labels, Name: v.In.Name,

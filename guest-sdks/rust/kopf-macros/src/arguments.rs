@@ -186,7 +186,7 @@ fn filter(value: &Expr) -> TokenStream {
     }
 }
 
-/// An expression, in which the reference's words for modes of errors are known.
+/// An expression, in which Kopf's words for modes of errors are known.
 fn expression(value: &Expr) -> TokenStream {
     if let Expr::Path(path) = value {
         let span = value.span();

@@ -241,7 +241,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The name of the reference's class.
+/// The name of Kopf's class.
 fn variant(err: &(dyn StdError + 'static)) -> &'static str {
     match err.downcast_ref() {
         Some(HandlerError::Temporary { .. }) => "TemporaryError",

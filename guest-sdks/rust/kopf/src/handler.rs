@@ -28,7 +28,7 @@ pub(crate) type Callback = Rc<dyn Fn(&Rc<Task>, &abi::Value) -> Result<Value, Er
 ///     .label("app", "web");
 /// ```
 ///
-/// Options are named as in the reference. SPEC.md of the ABI lists the options of
+/// Options are named as in Kopf. SPEC.md of the ABI lists the options of
 /// each kind of handlers; the host refuses others, naming the handler.
 ///
 /// See <https://docs.kopf.dev/en/latest/handlers/>

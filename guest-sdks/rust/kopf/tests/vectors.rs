@@ -1,4 +1,4 @@
-//! The recorded results of the reference's functions for hierarchies.
+//! The recorded results of Kopf's functions for hierarchies.
 
 use kopf::{Adoption, FieldPath, Owner, OwnerFlag, Value};
 use std::path::Path;
@@ -17,7 +17,7 @@ fn path(field: &Value) -> Vec<String> {
     }
 }
 
-/// The arguments of the reference as those of the SDK.
+/// The arguments of Kopf as those of the SDK.
 fn adoption(case: &Value) -> Adoption {
     let kwargs = &case["kwargs"];
     let flag = |name: &str| match kwargs.get(name) {
