@@ -55,10 +55,10 @@ type Options struct {
 	MaxMemory int
 
 	// InstanceMemory bounds the linear memories of all instances together, in bytes. Pages that
-	// instances share count for each of them, and so does what the engine keeps for an instance besides its
-	// memory, such as tables, beyond 64 KiB, and what Extism plugins have in the memory of the
-	// host. Beyond it, growth fails inside the guest, and the
-	// call that needs a further instance fails with abi.ErrNoRoom. Default: no limit.
+	// instances share count for each of them. What Extism plugins have in the memory of the host
+	// counts, too, and so does what the engine keeps for an instance beyond 64 KiB, such as tables.
+	// Beyond the limit, growth fails inside the guest, and the call that needs a further instance
+	// fails with abi.ErrNoRoom. Default: no limit.
 	InstanceMemory int
 
 	// Memories is a bound that the module shares with other modules. It replaces InstanceMemory.

@@ -56,11 +56,11 @@ func (in *instance) snapshot(newImage func(contents []byte) (*linear.Image, erro
 
 // Keep is called when the startup handlers have ended. If they have succeeded, it makes what they have
 // left in the memory of their instance the state that all later instances begin with: as in Kopf,
-// handlers see the variables that startup handlers have assigned. Without clones, one idle instance
-// has this state. So it is if the instance is retired, in which case none has, and for plugins, whose
-// variables are not in their memory.
+// handlers see the variables that startup handlers have assigned. Without clones, and for plugins,
+// whose variables are not in their memory, only that instance has this state. The pool keeps it for
+// later calls, unless it is retired.
 //
-// No startup handler may run.
+// No startup handler may run during the call.
 func (m *Module) Keep(succeeded bool) error {
 	in := m.pool.finish()
 	if in == nil {

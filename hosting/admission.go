@@ -105,8 +105,8 @@ func (t *tenant) needsServer(replaced error) bool {
 // permission is closed when an operator may have its admission handlers.
 type permission chan struct{}
 
-// permissionOf makes the permission of an operator, which its options give when it serves. Permitted is called before: the operator may
-// write its webhooks then, whatever becomes of the attempt to run it. Hold is called first.
+// permissionOf makes the permission of an operator. It changes the options of the operator: before the operator writes its webhooks, they
+// call hold, then permitted, and give the permission. The webhooks may be written even if the attempt to run the operator fails.
 func permissionOf(o *operator.Options, hold func(context.Context) error, permitted func()) permission {
 	given := make(permission)
 	tenancy := o.Admission.Tenancy

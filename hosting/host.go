@@ -70,8 +70,8 @@ type Options struct {
 	// by reports nothing, either.
 	Report func(key Key, status *api.Status)
 
-	// Hold is called before an operator may have webhooks. It returns when its declaration cannot be gone before a host has removed
-	// them, even if this one is killed meanwhile. Nil: that is not known.
+	// Hold is called before an operator may have webhooks. When it has returned, the cluster keeps the declaration until a host has
+	// removed the webhooks, even if this host is killed. Nil: nothing keeps the declaration.
 	Hold func(ctx context.Context, key Key, uid string) error
 
 	Log zerolog.Logger

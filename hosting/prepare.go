@@ -43,7 +43,7 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 }
 
 // readers is how many declarations read their secrets at the same time. Each may name a hundred, and the host requests a token for
-// each: the authors of many declarations could else use up what the API server lets the host ask.
+// each. Otherwise, the authors of many declarations could use up what the API server lets the host ask.
 const readers = 8
 
 // secrets adds configuration from secrets, and returns the credentials for the registry. The namespaces take turns.

@@ -28,7 +28,7 @@ type Replica interface {
 	Forget(uid string)
 	Answer(uid string)
 
-	// Release lets another replica lead at once. Nothing is left of the work of any operator on objects, and Run has ended.
+	// Release lets another replica lead at once. It is called after Run has ended, when no operator works on objects any more.
 	Release(ctx context.Context)
 
 	// Name returns the identity of this replica, which no other process has.

@@ -178,7 +178,7 @@ func sameSpec(a, b *Declaration) bool {
 	return a.UID == b.UID && a.Generation == b.Generation && reflect.DeepEqual(a.Spec, b.Spec) && fmt.Sprint(a.Problem) == fmt.Sprint(b.Problem) && a.Local == b.Local && a.Retry == b.Retry && a.Leaving == b.Leaving
 }
 
-// remove removes the declaration: it says itself what becomes of the finalizers. A second
+// remove removes the declaration, whose spec says what becomes of the finalizers. A second
 // call ends a departure.
 func (t *tenant) remove() {
 	t.mu.Lock()

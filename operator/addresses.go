@@ -15,8 +15,8 @@ var ErrNotPublic = errors.New("the address is not public")
 // interfaces are those of the machine. They belong to the process.
 var interfaces networks.Interfaces //nolint:gochecknoglobals // a cache
 
-// CheckPublic refuses addresses that are not public, and those of this machine. It is for
-// connections to servers whose names users choose who are not trusted.
+// CheckPublic refuses addresses that are not public, and those of this machine. Use it for
+// connections to servers that untrusted users name.
 //
 // Errors: ErrNotPublic.
 func CheckPublic(a netip.Addr) error {

@@ -71,9 +71,9 @@ type Options struct {
 	// process, instead of ErrOverlap. Use it when peering decides which of them works.
 	AllowOverlap bool
 
-	// Precedence decides which operator of this process gets objects that another one handles with
-	// the same state: the one with the higher precedence, while the other one ends with
-	// ErrOverlap. With equal ones, it is the first one that may list the objects. Default: 0.
+	// Precedence decides which of two operators of this process gets objects that both would handle
+	// with the same state: the one with the higher precedence. The other one ends with ErrOverlap.
+	// Of two equal ones, the first one that may list the objects keeps them. Default: 0.
 	Precedence int
 
 	// Memo is the memo of the operator. The program can read and change it. Nil means an
@@ -166,8 +166,8 @@ type Options struct {
 	// user@host/time/random.
 	Identity string
 
-	// Tenant is the same for the operators of one tenant. Together, these have at most half of the memory for reviews, and of the
-	// memory mappings for instances, that all operators of the process have. Nil: the operators trust each other.
+	// Tenant is shared by the operators of one tenant. Together, they get at most half of what all operators of the process have: of
+	// the memory for reviews, and of the memory mappings for instances. Nil: the operators trust each other.
 	Tenant *Tenant
 
 	// Host holds the limits, the configuration and the streams of the guests. If a stream is

@@ -23,9 +23,11 @@ const releasing = 50 * time.Millisecond
 // operator runs. See reactor.Operator.Replace for the effect on objects, daemons and
 // settings. It reports whether a module has changed.
 //
-// After an error, the previous modules continue. Reload fails if a new module cannot be read
-// or loaded, if the modules conflict, if a module wants more than its grants, if it wants
-// more than its predecessor and Options.KeepRights is set, or if a startup handler fails.
+// After an error, the previous modules continue. Reload fails if:
+//
+//   - a new module cannot be read or loaded, or the modules conflict;
+//   - a module wants more than its grants, or, with Options.KeepRights, more than its predecessor;
+//   - a startup handler fails.
 func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 	op.reloading.Lock()
 	defer op.reloading.Unlock()

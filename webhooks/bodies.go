@@ -14,7 +14,7 @@ import (
 // full, the oldest unread body of the client with the most memory is dropped. Slow clients
 // therefore cannot lock out other clients. The memory of a dropped body counts until its
 // reader has ended. Other bodies do not grow into it before: a thousand clients whose bodies
-// are dropped would else hold many times the bound.
+// are dropped would otherwise hold many times the bound.
 type memory struct {
 	all    int64   // bytes
 	within *memory // all bodies count there, too; nil: nowhere

@@ -26,9 +26,9 @@ const maxShared = 512 << 20
 //   - All bodies and answers together are bounded, from the bytes that have come until the handler
 //     has ended. When that memory is full, the client with the most of it loses its oldest one: a
 //     client cannot lock out others, nor the operators of others.
-//   - The operators whose paths differ in the last part only, which are those of one namespace, have at
-//     most half of that memory, and a quarter of the connections for requests that are handled: their
-//     handlers can be slow, and the API server is one client, which has half of the connections.
+//   - Operators of one namespace, whose paths differ in the last part only, have at most half of that
+//     memory, and a quarter of the connections for requests that are handled: their handlers can be
+//     slow, and the API server is one client, which has half of the connections.
 type Shared struct {
 	server Server
 	env    Environment

@@ -8,7 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// TestLongTextsHaveTheirRoomAtOnce: a conversion of megabytes would else take many times as much.
+// TestLongTextsHaveTheirRoomAtOnce: a conversion of megabytes would otherwise take many times as much.
 func TestLongTextsHaveTheirRoomAtOnce(t *testing.T) {
 	for _, part := range []string{"plain", "é", "€", "😀", `"\`, "\x01\n", "mixed é😀\""} {
 		text := strings.Repeat(part, 1<<20/len(part))

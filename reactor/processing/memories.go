@@ -128,7 +128,7 @@ func (m *memory) indexed(state progression.State, account *accounts.Account) {
 // isThrottled reports whether events of the object are ignored for now.
 func (m *memory) isThrottled() bool { return m.trouble != nil && m.trouble.throttler.isOn() }
 
-// judge is that of the throttler.
+// judge is throttler.judge. An object without trouble gets some only with an error.
 func (m *memory) judge(ctx context.Context, err error, log loggers.Logger, delays backoffs.Backoffs) bool {
 	if err == nil && m.trouble == nil {
 		return false

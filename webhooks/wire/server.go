@@ -1,8 +1,8 @@
 // Package wire serves plain requests of HTTP/1.1 on the goroutine of their connection, and hands connections with any other request
 // over to net/http.
 //
-// API servers send one kind of request: a POST with a length. A server of net/http has a second goroutine that reads meanwhile for
-// each of them, and its answer is complete only when its handler returns, so that handlers that may be late need a third one.
+// API servers send one kind of request: a POST with a length. For each of them, net/http has a second goroutine, which reads
+// meanwhile. Its answers are complete only when their handlers return, so a handler that may be late needs a third goroutine.
 //
 // # Guarantees
 //
