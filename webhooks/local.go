@@ -125,7 +125,7 @@ func (s *LocalServer) source() (source, error) {
 	case s.Insecure, s.TLS != nil:
 		return fixed{s.givenBundle}, nil
 	case s.CertFile != "":
-		return &files{cert: s.CertFile, key: s.KeyFile, password: s.Password, ca: s.CAFile, bundle: s.givenBundle, interval: s.FileCheckInterval}, nil
+		return &files{cert: s.CertFile, key: s.KeyFile, password: s.Password, bundle: s.givenBundle, interval: s.FileCheckInterval}, nil
 	case s.Secret != nil:
 		return &shared{ref: *s.Secret, names: s.names(), cluster: s.env.Cluster, schedule: defaultSchedule}, nil
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -38,8 +37,6 @@ type shared struct {
 	names    []string
 	cluster  Cluster
 	schedule schedule
-
-	last *keyPair // the last one that was loaded
 }
 
 // secret holds the fields of a secret that this package uses.
@@ -65,9 +62,6 @@ func (s *shared) load(ctx context.Context) (*keyPair, error) {
 	}
 	for range writeAttempts {
 		pair, err := s.attempt(ctx)
-		if err == nil {
-			s.last = pair
-		}
 		if err == nil || !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			return pair, err
 		}
@@ -147,20 +141,8 @@ func (s *shared) write(ctx context.Context, found *secret, b *bundle) error {
 	return s.cluster.Patch(ctx, path, patch)
 }
 
-// watch reads the secret periodically, because another replica may renew it.
-func (s *shared) watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error) {
-	repeatedly(ctx, s.schedule.check, func() {
-		before := s.last
-		pair, err := s.load(ctx)
-		if err == nil && !pair.equal(before) {
-			log.Info().Msg(fmt.Sprintf("The certificate of the webhook server in the secret %s is renewed.", s.ref))
-			err = update(pair)
-		}
-		if err != nil && ctx.Err() == nil {
-			log.Error().Msg(fmt.Sprintf("The certificate of the webhook server cannot be renewed: %v", err))
-		}
-	})
-}
+// every is not 0, because another replica may renew the certificate.
+func (s *shared) every() time.Duration { return s.schedule.check }
 
 // encode returns the data of a secret. They include the keys of the authorities, because
 // each replica may have to sign the next certificate.

@@ -121,7 +121,7 @@ func (s *LocalServer) serve(
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { // Waited for below.
-		source.watch(watching, s.env.Log, update)
+		watch(watching, source, first, s.env.Log, update)
 	})
 	if follows {
 		watcher.Go(func() { s.watchClients(watching, config, clients.Store) }) // Waited for below.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,17 +22,36 @@ type keyPair struct {
 	bundle []byte
 }
 
+// equal compares the certificates, with those between them and an authority, and the authorities.
 func (p *keyPair) equal(other *keyPair) bool {
-	return bytes.Equal(p.bundle, other.bundle) && bytes.Equal(p.cert.Certificate[0], other.cert.Certificate[0])
+	return bytes.Equal(p.bundle, other.bundle) && slices.EqualFunc(p.cert.Certificate, other.cert.Certificate, bytes.Equal)
 }
 
 // source provides the certificate of a server.
 type source interface {
 	load(ctx context.Context) (*keyPair, error)
 
-	// watch passes new certificates to update until the context ends. It logs failures,
-	// because the old certificate remains valid for a while.
-	watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error)
+	// every is the time between two loads; 0: the certificate never changes.
+	every() time.Duration
+}
+
+// watch passes new certificates to update until the context ends. It logs failures, because
+// the old certificate remains valid for a while.
+func watch(ctx context.Context, from source, present *keyPair, log zerolog.Logger, update func(*keyPair) error) {
+	if from.every() == 0 {
+		return
+	}
+	repeatedly(ctx, from.every(), func() {
+		next, err := from.load(ctx)
+		if err == nil && !next.equal(present) {
+			present = next
+			log.Info().Msg("The certificate of the webhook server is renewed.")
+			err = update(next)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Error().Msg(fmt.Sprintf("The certificate of the webhook server cannot be renewed: %v", err))
+		}
+	})
 }
 
 // fixed has no certificate, or a certificate from outside this package.
@@ -43,7 +62,7 @@ func (f fixed) load(context.Context) (*keyPair, error) {
 	return &keyPair{bundle: bundle}, err
 }
 
-func (f fixed) watch(ctx context.Context, _ zerolog.Logger, _ func(*keyPair) error) { <-ctx.Done() }
+func (fixed) every() time.Duration { return 0 }
 
 // repeatedly calls do at each interval until the context ends.
 func repeatedly(ctx context.Context, interval time.Duration, do func()) {
@@ -70,15 +89,13 @@ func readFile(path string) ([]byte, error) {
 	return boundedfile.Read(path, maxFile)
 }
 
-// files reads its files again when their content changes, because mounted secrets change
-// without notifications. It retries a half-written file at the next check.
+// files is a certificate in files, which are read again and again, because mounted secrets change
+// without notifications. A half-written file is read again at the next check.
 type files struct {
-	cert, key, ca string
-	password      string
-	bundle        func() ([]byte, error) // nil: the certificate is its own authority
-	interval      time.Duration
-
-	seen [sha256.Size]byte
+	cert, key string
+	password  string
+	bundle    func() ([]byte, error) // returns nil: the certificate is its own authority
+	interval  time.Duration
 }
 
 // defaultCheckInterval is the default of Kopf.
@@ -97,7 +114,6 @@ func (f *files) load(context.Context) (*keyPair, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(bytes.Join([][]byte{text, key, bundle}, []byte{0}))
 	if key, err = decryptKey(key, f.password); err != nil {
 		return nil, fmt.Errorf("pkeyfile of the webhook server: %s: %w", f.key, err)
 	}
@@ -108,23 +124,10 @@ func (f *files) load(context.Context) (*keyPair, error) {
 	if bundle == nil {
 		bundle = text
 	}
-	f.seen = sum
 	return &keyPair{&cert, bundle}, nil
 }
 
-func (f *files) watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error) {
-	repeatedly(ctx, cmp.Or(f.interval, defaultCheckInterval), func() {
-		before := f.seen
-		next, err := f.load(ctx)
-		if err == nil && f.seen != before {
-			log.Info().Msg("The certificate of the webhook server is renewed.")
-			err = update(next)
-		}
-		if err != nil {
-			log.Error().Msg(fmt.Sprintf("The certificate of the webhook server cannot be renewed: %v", err))
-		}
-	})
-}
+func (f *files) every() time.Duration { return cmp.Or(f.interval, defaultCheckInterval) }
 
 // generated is a certificate that only this process knows. It is renewed before it expires,
 // by the schedule of shared certificates.
@@ -143,15 +146,4 @@ func (g *generated) load(context.Context) (*keyPair, error) {
 	return next.keyPair(), nil
 }
 
-func (g *generated) watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error) {
-	repeatedly(ctx, g.schedule.check, func() {
-		before := g.state
-		pair, err := g.load(ctx)
-		if err == nil && g.state != before {
-			err = update(pair)
-		}
-		if err != nil {
-			log.Error().Msg(fmt.Sprintf("The certificate of the webhook server cannot be renewed: %v", err))
-		}
-	})
-}
+func (g *generated) every() time.Duration { return g.schedule.check }
