@@ -17,7 +17,7 @@ const reference = "1.45"
 func newVersionCmd(stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print the versions of kopf, of its ABI, and of the reference",
+		Short:   "Print the versions of this program, of its ABI, and of Kopf",
 		Long:    "Version prints the version of this program, of the ABI for guests, and of the Kopf whose behaviour it has.",
 		Example: "  kopf version",
 		Args:    noArgs,
