@@ -29,10 +29,10 @@ const (
 	least   = time.Second // between two questions, however many requests are refused
 )
 
-// OwnAccess asks the API server about the account of a client.
+// ownAccess asks the API server about the account of a client.
 //
 // See https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
-func OwnAccess(client *clients.Client) Access {
+func ownAccess(client *clients.Client) Access {
 	return func(ctx context.Context, s Scope) (bool, error) {
 		for _, verb := range []string{"list", "watch"} {
 			if allowed, err := ask(ctx, client, verb, s); !allowed || err != nil {

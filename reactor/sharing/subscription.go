@@ -16,7 +16,7 @@ import (
 // Subscriber is an operator that shares watches.
 type Subscriber struct {
 	Client *clients.Client // for listings, and for what is not shared
-	Access Access          // nil: OwnAccess of the client
+	Access Access          // nil: the API server is asked about the account of the client
 	Log    func(level int, message string)
 }
 
@@ -26,7 +26,7 @@ type Subscriber struct {
 func (h *Hub) Source(s Subscriber, scope Scope) watching.Source {
 	access := s.Access
 	if access == nil {
-		access = OwnAccess(s.Client)
+		access = ownAccess(s.Client)
 	}
 	return &subscription{
 		hub: h, own: watching.Connection{Client: s.Client}, server: s.Client.Server,
