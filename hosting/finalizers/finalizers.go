@@ -18,7 +18,6 @@ import (
 
 	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -280,15 +279,15 @@ func (f *Finalizers) request(ctx context.Context, accept, method string, path ap
 		return err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: %w", method, path, clients.ReadError(answer))
+	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
 	case err != nil:
 		return err
 	case len(text) > maxAnswer:
 		return fmt.Errorf("%s %s: %w", method, path, errLarge)
-	}
-	if answer.StatusCode >= http.StatusMultipleChoices {
-		return refusal(answer.StatusCode, method, path, text)
 	}
 	if into == nil {
 		return nil
@@ -299,16 +298,6 @@ func (f *Finalizers) request(ctx context.Context, accept, method string, path ap
 
 // errLarge says that an answer has more than maxAnswer bytes.
 var errLarge = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
-
-// refusal makes an error of an answer.
-func refusal(code int, method string, path apipath.Path, text []byte) error {
-	var status metav1.Status
-	if json.Unmarshal(text, &status) != nil || status.Kind != "Status" {
-		status = metav1.Status{Message: http.StatusText(code)}
-	}
-	status.Code = int32(code) //nolint:gosec // a status of HTTP is small
-	return fmt.Errorf("%s %s: %w", method, path, &apierrors.StatusError{ErrStatus: status})
-}
 
 // find finds the lists of the resources.
 func (f *Finalizers) find(ctx context.Context) error {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -77,16 +76,9 @@ func (c *cluster) remove(ctx context.Context, plural, name string) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode >= http.StatusMultipleChoices {
-		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: int32(answer.StatusCode), Message: answer.Status, Reason: reasonOf(answer.StatusCode)}} //nolint:gosec // a status of HTTP is small
+		return clients.ReadError(answer)
 	}
 	return nil
-}
-
-func reasonOf(code int) metav1.StatusReason {
-	if code == http.StatusNotFound {
-		return metav1.StatusReasonNotFound
-	}
-	return metav1.StatusReasonUnknown
 }
 
 // verbs are those that a service account must be allowed to use with a resource to review

@@ -357,7 +357,7 @@ func (c *Client) send(ctx context.Context, by via, what content, method, target 
 				c.onRefusal()
 			}
 		}
-		return nil, nil, readError(rsp)
+		return nil, nil, ReadError(rsp)
 	}
 	return rsp, item, nil
 }

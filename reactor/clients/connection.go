@@ -279,7 +279,7 @@ func (c *Client) authenticated(ctx context.Context, d draft, item *credentials.I
 		if err != nil || rsp.StatusCode != http.StatusUnauthorized {
 			return rsp, nil, err
 		}
-		refusal := readError(rsp)
+		refusal := ReadError(rsp)
 		rsp.Body.Close()
 		if attempt > 1 || !item.Renewing() {
 			return nil, refusal, nil

@@ -19,9 +19,9 @@ import (
 // errorLimit limits how much of an error's body is read, in bytes.
 const errorLimit = 64 << 10
 
-// readError makes an apimachinery error from a response, so that callers can use
-// apierrors.IsNotFound and similar functions.
-func readError(rsp *http.Response) error {
+// ReadError makes an apimachinery error from a response, so that callers can use
+// apierrors.IsNotFound and similar functions. It does not close the response.
+func ReadError(rsp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(rsp.Body, errorLimit))
 	status := metav1.Status{}
 	if json.Unmarshal(body, &status) != nil || status.Kind != "Status" {
