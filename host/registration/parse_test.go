@@ -61,6 +61,8 @@ func TestParseAccepts(t *testing.T) {
 		{"twins with different labels", of(pods("create", `"fn":"a","labels":{"l":"x"}`), pods("create", `"fn":"b","labels":{"l":"y"}`))},
 		{"twins by presence", of(pods("create", `"fn":"a","labels":{"l":{"$":"PRESENT"}}`), pods("create", `"fn":"b","labels":{"l":{"$":"ABSENT"}}`))},
 		{"twins for different resources", of(pods("create", `"fn":"a"`), `{"kind":"create","id":"fn","fn":"b","resource":{"args":["nodes"]}}`)},
+		{"twins for events", of(pods("event", `"fn":"a"`), pods("event", `"fn":"b"`))},
+		{"twins of activities", of(`{"kind":"startup","id":"a","fn":"a"}`, `{"kind":"startup","id":"a","fn":"b"}`, `{"kind":"probe","id":"a","fn":"c"}`, `{"kind":"probe","id":"a","fn":"d"}`)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := Parse([]byte(test.document)); err != nil {
@@ -124,6 +126,7 @@ func TestParseRefuses(t *testing.T) {
 		{"twins without functions", of(pods("create", ""), pods("create", "")), "one without a name and one without a name"},
 		{"twins in resuming", of(pods("resume", `"fn":"a"`), pods("create", `"fn":"b"`)), "meet in one cause (create)"},
 		{"twins with equal fields", of(pods("field", `"fn":"a","field":["a"]`), pods("update", `"fn":"b","field":["a"]`)), "meet in one cause"},
+		{"twins of logins", of(`{"kind":"login","id":"a","fn":"a"}`, `{"kind":"login","id":"a","fn":"b"}`), "meet in one cause (login)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Parse([]byte(test.document))

@@ -10,8 +10,8 @@ import (
 
 // CheckTwins refuses different functions that have one id and can be called for the same
 // cause of one resource. They would share one progress record, and only the first would be
-// called. Only the cluster can resolve selectors, so CheckTwins compares equal selectors
-// only.
+// called. Handlers that are all called at once, without a stored progress, may have one id.
+// Only the cluster can resolve selectors, so CheckTwins compares equal selectors only.
 //
 // It compares handlers of one id in pairs, and refuses registrations for which that would be
 // too much work.
@@ -110,8 +110,8 @@ func fullID(h *abi.Handler) string {
 	return h.ID + "/" + strings.Join(h.Field, ".")
 }
 
-// causesOf returns the causes that call handlers of a kind. Handlers for resuming are also
-// called for any cause of the first event of an object.
+// causesOf returns the causes in which functions with one id exclude each other. Handlers for
+// resuming are also called for any cause of the first event of an object.
 func causesOf(h *abi.Handler) []string {
 	switch h.Kind {
 	case abi.KindCreate:
@@ -133,6 +133,8 @@ func causesOf(h *abi.Handler) []string {
 		return []string{"admission"}
 	case abi.KindConvert:
 		return []string{"convert " + h.From + " " + h.To}
+	case abi.KindEvent, abi.KindStartup, abi.KindCleanup, abi.KindProbe:
+		return nil
 	}
 	return []string{string(h.Kind)}
 }

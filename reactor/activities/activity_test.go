@@ -80,3 +80,16 @@ func TestStartupHandlersShareTheSettings(t *testing.T) {
 		}
 	})
 }
+
+// TestFunctionsWithOneID: as in Kopf, all of them are called, such as two functions configure() in two modules. None of them hides
+// the failure of another one.
+func TestFunctionsWithOneID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := &reactortest.Scripted{Attempts: []string{`{"step":"done","error":{"kind":"temporary","message":"not yet","delay":5}}`}}
+		a := activityOf(t, abi.KindStartup, guest, "configure", "configure")
+		a.Handlers[1].Fn = "another"
+		if _, err := a.Run(t.Context()); err != nil || len(guest.Times) != 4 || guest.Times[3].Sub(guest.Times[0]) != 5*time.Second {
+			t.Errorf("the error is %v; the attempts were at %v, want two at once, and both again after the delay", err, guest.Times)
+		}
+	})
+}

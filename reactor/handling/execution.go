@@ -116,7 +116,9 @@ func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *
 		if err != nil {
 			return nil, err
 		}
-		outcomes[id] = &result
+		if earlier := outcomes[id]; earlier == nil || !earlier.Failed {
+			outcomes[id] = &result // of two functions with one id, which activities can have, a failure counts
+		}
 	}
 	return outcomes, nil
 }
