@@ -241,7 +241,7 @@ class Scripts(unittest.TestCase):
         op = Operator("import kopf, os\n@kopf.on.event('kex', id=os.environ['MY_ID'])\ndef fn(**_): pass", MY_ID="x")
         self.assertEqual(op.handlers[0]["id"], "x")
 
-    def test_private_modules_of_the_reference_are_there(self):
+    def test_modules_of_the_reference_are_there(self):
         op = Operator("import kopf\nfrom kopf._core.actions import execution\nfrom kopf._cogs.structs.diffs import diff\n@kopf.on.create('kex')\n"
                       "def fn(**_): return [execution.handler_var.get().id, diff({'a': 1}, {'a': 2})]")
         self.assertEqual(op.run(0, BODY)["result"], ["fn", [["change", ["a"], 1, 2]]])
@@ -249,6 +249,9 @@ class Scripts(unittest.TestCase):
         op = Operator("import kopf, kopf._kits.webhooks\nfrom kopf._cogs.helpers.typedefs import Logger\nfrom kopf._cogs.structs.ids import HandlerId\n"
                       "assert Logger is kopf.Logger and kopf._kits.webhooks.WebhookServer is kopf.WebhookServer\n@kopf.on.create('kex')\ndef fn(**_): pass")
         self.assertNotIn("error", op.registration)
+        op = Operator("import sys, kopf, kopf.cli\nfrom kopf.cli import main\n@kopf.on.create('kex')\ndef fn(**_): pass\nif __name__ == '__main__': sys.exit(kopf.cli.main())")
+        self.assertNotIn("error", op.registration)
+        self.assertIn("kopf.cli.main() is not for scripts in the sandbox", self.refused("from kopf.cli import main\nmain()"))
         for name in ("import kopf._core.engines.indexing", "from kopf._core.intents.causes import ChangingCause", "import kopf.structs.bodies"):
             self.assertIn("it is internal to Kopf, and not here", self.refused(name))
 

@@ -21,7 +21,7 @@ def _runner(name):
     return refuse
 
 
-run, operator, run_tasks, spawn_tasks = map(_runner, ("run", "operator", "run_tasks", "spawn_tasks"))
+run, operator, run_tasks, spawn_tasks, main = map(_runner, ("run", "operator", "run_tasks", "spawn_tasks", "cli.main"))
 
 
 def _start_thread(self):

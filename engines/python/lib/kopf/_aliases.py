@@ -1,4 +1,4 @@
-"""Private modules of the reference that operators import, as `kopf._core.actions.execution`.
+"""Modules of the reference that operators import, as `kopf._core.actions.execution`, which are private, and `kopf.cli`.
 
 They are made here, of names that exist in this package, when the script is loaded.
 """
@@ -56,6 +56,7 @@ _MODULES = {
     "_kits.webhooks": dict.fromkeys(
         ("WebhookServer", "WebhookK3dServer", "WebhookMinikubeServer", "WebhookDockerDesktopServer", "WebhookNgrokTunnel",
          "WebhookAutoServer", "WebhookAutoTunnel"), "_webhooks"),
+    "cli": {"main": "_absent"},
 }
 
 
@@ -70,7 +71,7 @@ def install():
 def _module(name):
     """Return a module of a dotted name, with the packages that it is in."""
     if name not in sys.modules:
-        made = types.ModuleType(name, "A private module of the reference: its names are public ones of kopf, too.")
+        made = types.ModuleType(name, "A module of the reference: its names are public ones of kopf, too.")
         made.__path__ = []
         sys.modules[name] = made
         parent, _, last = name.rpartition(".")
