@@ -71,8 +71,8 @@ func TestStartupHandlersOfScripts(t *testing.T) {
 	for language, script := range map[string]string{
 		"javascript": "let client; let calls = 0;\nkopf.on.startup(function setup() { client = { name: 'made' }; });\n" +
 			"kopf.on.create('kopfexamples', function create() { return `${client.name} ${++calls}`; });",
-		"python": "import asyncio, kopf\ncalls = 0\n@kopf.on.startup()\nasync def setup(**_):\n  global client, lock\n  client, lock = 'made', asyncio.Lock()\n" +
-			"@kopf.on.create('kopfexamples')\nasync def create(**_):\n  global calls\n  async with lock: calls += 1\n  return f'{client} {calls}'",
+		"python": "import asyncio, kopf, threading\ncalls = 0\n@kopf.on.startup()\nasync def setup(memo, **_):\n  global client, lock\n  client, lock, memo.guard = 'made', asyncio.Lock(), threading.Lock()\n" +
+			"@kopf.on.create('kopfexamples')\nasync def create(memo, **_):\n  global calls\n  with memo.guard:\n    async with lock: calls += 1\n  return f'{client} {calls}'",
 	} {
 		t.Run(language, func(t *testing.T) {
 			m := loaded(t, "script", engineOf(t, language), Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "script"}})

@@ -4,7 +4,7 @@ import unittest
 from pathlib import Path
 
 from host import BODY, Operator
-from kopf import _scripts
+from kopf import _memos, _scripts
 
 
 def operator(body, decorator="kopf.on.create('kex')", args="body, logger, memo, **kwargs", word="def"):
@@ -38,6 +38,16 @@ class State(unittest.TestCase):
 
     def test_memos_refuse_what_belongs_to_the_instance(self):
         self.assertIn("memo.x cannot be kept", operator("memo.x = lambda: 1").run(0, BODY)["error"]["message"])
+
+    def test_memos_of_startup_handlers_keep_what_belongs_to_the_instance(self):
+        op = Operator("import kopf, threading\n@kopf.on.startup()\ndef start(memo, **_):\n  memo.first, memo.client, memo.both = 1, threading.Lock(), {}\n  memo.both['a'] = memo.client\n"
+                      "@kopf.on.create('kex')\ndef fn(memo, **_):\n  with memo.client: return [memo.both['a'].locked(), 'client' in memo, 'no' in memo, list(memo), len(memo)]\n"
+                      "@kopf.on.update('kex')\ndef change(memo, **_): del memo.client\n@kopf.on.cleanup()\ndef end(memo, **_):\n  memo.pop('client')\n  assert 'client' not in memo\n")
+        self.addCleanup(_memos._kept.clear)
+        self.assertNotIn("error", op.run("start"))
+        self.assertEqual(op.run("fn", BODY)["result"], [True, True, False, ["client", "both"], 2])
+        self.assertIn("cannot be removed", op.run("change", BODY)["error"]["message"])
+        self.assertNotIn("error", op.run("end"))
 
     def test_differences_are_in_sets(self):
         op = operator("return len({*kopf.Diff([('add', ['a'], None, 1)] * 2), ('add', ('a',), None, 1)})")

@@ -106,7 +106,7 @@ class Arguments:
         return _references.resource_of(self.header.get("resource") or {})
 
     def _memo(self):
-        return _memos.StoredMemo(self.number, _host.OPERATOR if self.kind in _ACTIVITIES else _host.OBJECT)
+        return _memos.StoredMemo(self.number, _host.OPERATOR if self.kind in _ACTIVITIES else _host.OBJECT, keeps=self.kind == "startup")
 
     def _logger(self):
         if self.kind in _ACTIVITIES:

@@ -4,6 +4,7 @@ from kopf import _codec, _host, _pickles
 
 _NAMES = "kopf.keys"  # the key under which the list of the other keys is kept
 _MISSING = object()
+_kept = {}  # what startup handlers have put into the operator's memo, and cannot be stored: copies of their instance have it
 
 
 class Memo(dict):
@@ -29,14 +30,16 @@ class StoredMemo(Memo):
     """The memo of the handled object or of the operator.
 
     Values are read when they are looked at. Values that handlers have changed, also inside, are
-    written before the host continues: at each wait and at the end of the handler.
+    written before the host continues: at each wait and at the end of the handler. The memo of a
+    startup handler `keeps` values that cannot be written, such as clients, in the instance.
     """
 
-    def __init__(self, task, scope):
+    def __init__(self, task, scope, keeps=False):
         super().__init__({"": None})  # json.dumps() asks for the items unless it finds the dict itself to be empty
         state = {}  # by keys: the value that the handler has, and its text at the host
         object.__setattr__(self, "_task", task)
         object.__setattr__(self, "_scope", scope)
+        object.__setattr__(self, "_keeps", keeps)
         object.__setattr__(self, "_state", state)
 
     def _names(self):
@@ -60,7 +63,7 @@ class StoredMemo(Memo):
             if known is not None and known[1] is None:
                 return known[0]  # not written yet
             self._state.pop(key, None)
-            return _MISSING
+            return _kept.get(key, _MISSING)
         if known is None or known[1] != found[1] and not self._changed(key, *known):
             known = self._state[key] = (_pickles.unpack(self._task, _codec.loads(found[1])), found[1])
         return known[0]
@@ -74,9 +77,20 @@ class StoredMemo(Memo):
     def flush(self):
         """Write what has changed. TypeError: a value cannot leave this instance."""
         for key, (value, text) in list(self._state.items()):
+            self._put(key, value, text)
+
+    def _put(self, key, value, text=None):
+        """Write a value unless it has the text, or keep it."""
+        try:
             packed = self._text(key, value)
-            if packed != text:
-                self._write(key, value, packed)
+        except TypeError:
+            if not self._keeps:
+                raise
+            self._erase(key)
+            _kept[key] = value
+            return
+        if packed != text:
+            self._write(key, value, packed)
 
     def _write(self, key, value, packed):
         new = _host.memo_get(self._task, self._scope, key) is None
@@ -94,11 +108,18 @@ class StoredMemo(Memo):
     def __setitem__(self, key, value):
         if not isinstance(key, str):
             raise TypeError(f"keys of memos are texts, not {key!r}")
-        self._write(key, value, self._text(key, value))
+        self._put(key, value)
 
     def __delitem__(self, key):
         if key not in self:
             raise KeyError(key)
+        if self._scope == _host.OPERATOR:
+            _kept.pop(key, None)
+        elif key in _kept:
+            raise TypeError(f"memo.{key} is what a startup handler has made: it cannot be removed from the memo of one object")
+        self._erase(key)
+
+    def _erase(self, key):
         self._state.pop(key, None)
         _host.memo_set(self._task, self._scope, key, b"")
         self._list(lambda names: [name for name in names if name != key])
@@ -107,10 +128,11 @@ class StoredMemo(Memo):
         return isinstance(key, str) and self._read(key) is not _MISSING
 
     def __iter__(self):
-        return iter(self._names()[1])
+        names = self._names()[1]
+        return iter([*names, *(key for key in _kept if key not in names)])
 
     def __len__(self):
-        return len(self._names()[1])
+        return sum(1 for _ in self)
 
     def __bool__(self):
         return len(self) > 0
