@@ -244,6 +244,12 @@ class Scripts(unittest.TestCase):
         self.assertEqual((task, level), (0, 30))
         self.assertIn("Handler 'setup' assigns the global CLIENT, LOCK, which other handlers may not see", text)
 
+    def test_pools_of_threads_call_functions_at_once(self):
+        op = operator("from concurrent.futures import ThreadPoolExecutor, as_completed\nseen = []\nwith ThreadPoolExecutor(2, initializer=seen.append, initargs=(0,)) as pool:\n"
+                      "  futures = [pool.submit(divmod, 7, n) for n in (2, 0)]\n  nested = pool.submit(lambda: pool.submit(asyncio.run, asyncio.sleep(0, 5)).result())\n"
+                      "  return [seen, list(pool.map(str, [1, 2])), nested.result(), sorted(str(f.exception() or f.result()) for f in as_completed(futures))]")
+        self.assertEqual(op.run(0, BODY)["result"], [[0], ["1", "2"], 5, ["(3, 1)", "integer division or modulo by zero"]])
+
     def test_main_guards_are_not_entered(self):
         self.assertNotIn("error", Operator("import kopf\n@kopf.on.event('kex')\ndef fn(**_): pass\nif __name__ == '__main__': kopf.run()").registration)
 

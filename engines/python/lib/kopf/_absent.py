@@ -1,11 +1,13 @@
 """What a sandbox cannot have: calls of it raise errors that say what to do."""
 
 import builtins
+import concurrent.futures.thread
 import io
 import sys
 import threading
 import time
 import tokenize
+from asyncio import events
 
 from kopf import _files
 
@@ -27,7 +29,21 @@ run, operator, run_tasks, spawn_tasks, main = map(_runner, ("run", "operator", "
 def _start_thread(self):
     raise RuntimeError(
         f"the thread {self.name} cannot start: there are no threads in the sandbox. Use `async def` handlers with asyncio.gather or "
-        "asyncio.TaskGroup, @kopf.daemon for what runs in the background, and call functions directly instead of by an executor.")
+        "asyncio.TaskGroup, ThreadPoolExecutor, which calls functions one after another, and @kopf.daemon for what runs in the background.")
+
+
+def _submit(self, fn, /, *args, **kwargs):
+    """Call the function at once, as asyncio.to_thread does here."""
+    if self._initializer is not None:
+        self._initializer(*self._initargs)
+        self._initializer = None
+    future, loop = concurrent.futures.Future(), events._get_running_loop()
+    events._set_running_loop(None)  # as in a thread: requests block, and asyncio.run works
+    try:
+        concurrent.futures.thread._WorkItem(future, fn, args, kwargs).run()
+    finally:
+        events._set_running_loop(loop)
+    return future
 
 
 def _wait(self, timeout=None):
@@ -57,6 +73,7 @@ def install():
     """Replace what cannot work by errors. Files and sockets are replaced in the sandbox only."""
     threading.Thread.start = _start_thread
     threading.Condition.wait = _wait
+    concurrent.futures.ThreadPoolExecutor.submit = _submit
     if sys.platform == "wasi":
         builtins.open = io.open = tokenize._builtin_open = _opened(builtins.open)  # tokenize reads the lines of tracebacks
         _files.install()
