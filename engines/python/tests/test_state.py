@@ -236,11 +236,13 @@ class Scripts(unittest.TestCase):
         self.assertIn("unexpected keyword argument 'wen'", self.refused("import kopf\n@kopf.on.create('kex', wen=1)\ndef fn(**_): pass"))
         self.assertIn("is no lifecycle", self.refused("import kopf\nkopf.set_default_lifecycle(lambda handlers, **_: handlers)"))
 
-    def test_globals_of_login_handlers_are_warned_of(self):
+    def test_globals_of_handlers_are_warned_of(self):
         op = Operator("import functools, kopf\n@kopf.on.login()\ndef setup(**_):\n  global LOCK, CLIENT\n  LOCK = CLIENT = 1\n"
                       "@kopf.on.startup()\ndef start(**_):\n  global TABLE\n  TABLE = 1\n"
-                      "@kopf.on.login()\ndef other(**_): LOCAL = 1\nkopf.on.login(id='part')(functools.partial(other, x=1))")
-        [(task, level, text)] = op.host.logs
+                      "@kopf.on.login()\ndef other(**_): LOCAL = 1\nkopf.on.login(id='part')(functools.partial(other, x=1))\n"
+                      "@kopf.on.create('kex')\n@kopf.on.update('kex')\ndef count(**_):\n  global COUNT\n  COUNT = 1\n")
+        [(task, level, text), other] = op.host.logs
+        self.assertIn("Handler 'count' assigns the global COUNT", other[2])
         self.assertEqual((task, level), (0, 30))
         self.assertIn("Handler 'setup' assigns the global CLIENT, LOCK, which other handlers may not see", text)
 

@@ -112,9 +112,11 @@ class OperatorRegistry:
 
     def warn(self):
         """Warn of what works in the reference, and is silently lost here."""
+        warned = set()  # of one function for several causes, once
         for handler in self.handlers:
-            names = _calls.assigned(handler.fn) if handler.kind == "login" else ()
-            if names:
+            names = _calls.assigned(handler.fn) if handler.kind not in ("startup", "cleanup") else ()
+            if names and handler.id not in warned:
+                warned.add(handler.id)
                 logging.getLogger("kopf").warning(
                     f"Handler {handler.id!r} assigns the global {', '.join(names)}, which other handlers may not see: they run in copies of the "
                     "script after its startup handlers. Assign it in a startup handler, or use the memo.")
