@@ -215,8 +215,11 @@ class Files(unittest.TestCase):
             _files.install()
             folder = "/var/run/secrets/kubernetes.io/serviceaccount/"
             self.assertTrue(os.path.isfile(folder + "token") and os.path.exists(_files.AUTHORITIES))
+            self.assertTrue(os.path.isdir(folder) and os.path.exists(folder[4:-1]) and os.path.isfile(folder[4:] + "token"))
+            self.assertEqual(os.environ["KUBERNETES_PORT"], "tcp://kubernetes.default.svc:443")
             self.assertFalse(os.path.exists(folder + "other"))
             self.assertEqual(_files.opened(folder + "token").read(), "of-the-host")
+            self.assertEqual(_files.opened(folder[4:] + "token").read(), "of-the-host")
             self.assertEqual(_files.opened(folder + "namespace", "rb").read(), b"default")
             self.assertIsNone(_files.opened(folder + "token", "w"))
             self.assertIsNone(_files.opened(3))

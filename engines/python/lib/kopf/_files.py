@@ -36,7 +36,8 @@ _GIVEN = {
     AUTHORITIES: _NO_CERTIFICATE,
     "/.kube/config": _KUBECONFIG,
 }
-_ENVIRONMENT = {"KUBERNETES_SERVICE_HOST": SERVER, "KUBERNETES_SERVICE_PORT": "443", "HOME": "/"}
+_ACCOUNTS = (_ACCOUNT[:-1], _ACCOUNT[len("/var"):-1])  # /var/run is a link to /run in most containers
+_ENVIRONMENT = {"KUBERNETES_SERVICE_HOST": SERVER, "KUBERNETES_SERVICE_PORT": "443", "KUBERNETES_PORT": f"tcp://{SERVER}:443", "HOME": "/"}
 
 _files = frozenset()  # of the host
 _folders = {}  # the names in each folder
@@ -74,9 +75,14 @@ def key(path):
     return (SCRIPT + path).rstrip("/")
 
 
+def _given(path):
+    """Return the text of a file that is for client libraries; None if there is none."""
+    return _GIVEN.get("/var" + path if path.startswith("/run/") else path)
+
+
 def read(path):
     """Return the content of a file by its path in Python; None if there is none."""
-    given = _GIVEN.get(path)
+    given = _given(path)
     if given is not None:
         return given.encode()
     name = key(path) if _files else ""
@@ -90,7 +96,7 @@ def names_in(path):
 
 def is_file(path):
     """Tell whether a file has this path in Python."""
-    return path in _GIVEN or key(path) in _files
+    return _given(path) is not None or key(path) in _files
 
 
 def is_folder(path):
@@ -127,7 +133,7 @@ def _stat(real):
         name = _path(path)
         if name is not None and is_file(name):
             return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, len(read(name)), 0, 0, 0))
-        if name is not None and _files and is_folder(name):
+        if name is not None and (name.rstrip("/") in _ACCOUNTS or _files and is_folder(name)):
             return os.stat_result((stat.S_IFDIR | 0o555, 0, 0, 1, 0, 0, 0, 0, 0, 0))
         try:
             return real(path, *args, **kwargs)
