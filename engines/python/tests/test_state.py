@@ -199,6 +199,9 @@ class Activities(unittest.TestCase):
                                    ("MultiProgress", "def store(self, **_): pass", "[]"), ("Progress", "pass", "")):
             self.assertIn("storage of its own", self.changes(
                 f"class S(kopf.{base}Storage):\n  {method}\nsettings.persistence.progress_storage = S({args})")[1])
+        for code in ("settings.posting.levle = 1", "settings.admission.server = object()", "assert not hasattr(settings.posting, 'levle')\nsettings.posting = 1"):
+            op = operator(code, "kopf.on.startup()", args="settings, **_")
+            self.assertEqual(op.run(0, activity="startup", settings=self.VALUES)["error"]["kind"], "permanent", code)
 
     def test_logins(self):
         op = operator("return kopf.login_with_service_account(**kw) or kopf.login_with_kubeconfig(**kw)", "kopf.on.login()", args="**kw")

@@ -39,6 +39,10 @@ class AdmissionError(PermanentError):
         self.code = code
 
 
+class SettingError(PermanentError, AttributeError):
+    """There is no such setting here: no retry makes it better."""
+
+
 class LoginError(Exception):
     """The operator cannot log in to the API."""
 

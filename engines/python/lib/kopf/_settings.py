@@ -3,7 +3,7 @@
 import collections.abc
 import difflib
 
-from kopf import _codec, _references, _storages
+from kopf import _codec, _errors, _references, _storages
 
 _SMART, _ANNOTATIONS = _storages.SmartProgressStorage, _storages.AnnotationsDiffBaseStorage
 _DEFAULTS = {
@@ -88,10 +88,10 @@ class _Group:
         if (self._name, name) == ("queueing", "batch_window"):
             return  # deprecated in the reference, without an effect
         if name not in self.__dict__ or name.startswith("_"):
-            raise AttributeError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
+            raise _errors.SettingError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
         if (self._name, name) == ("execution", "executor"):
-            raise ValueError("settings.execution.executor: there are no threads in the sandbox, and each sync function has an "
-                             "instance of its own. Limit how many run at once by settings.execution.max_workers.")
+            raise _errors.SettingError("settings.execution.executor: there are no threads in the sandbox, and each sync function has an "
+                                       "instance of its own. Limit how many run at once by settings.execution.max_workers.")
         self.__dict__[name] = value
 
     def __getattr__(self, name):
@@ -99,7 +99,7 @@ class _Group:
             raise AttributeError(name)
         if (self._name, name) == ("peering", "namespaced"):
             return not self.clusterwide
-        raise AttributeError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
+        raise _errors.SettingError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
 
     def __repr__(self):
         return f"<settings {self._name}: {dict(self._values())!r}>"
@@ -145,7 +145,7 @@ class OperatorSettings:
                 persistence[name] = default() if value is None else _storages.Stored(value)
 
     def __setattr__(self, name, value):
-        raise AttributeError(f"settings.{name} cannot be replaced: change what is in it")
+        raise _errors.SettingError(f"settings.{name} cannot be replaced: change what is in it")
 
     @property
     def batching(self):

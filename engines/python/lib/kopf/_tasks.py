@@ -250,8 +250,10 @@ class Task:
             error = broken
         try:
             step = self._kept()
-        except Exception as broken:  # settings that cannot be sent
+        except Exception as broken:  # settings that cannot be sent: no retry makes them better
             step, error = {"step": "done"}, broken
+            if self.kind == "startup":
+                error = _errors.PermanentError(_errors.text(broken)).with_traceback(broken.__traceback__)
         return {**step, "error": _errors.failure(error)}
 
     def _kept(self):
