@@ -208,6 +208,9 @@ class Activities(unittest.TestCase):
         self.assertEqual(op.run(0, activity="authentication", logins=["kubeconfig"])["result"], {"login": "kubeconfig", "priority": 10})
         op = operator("return kopf.ConnectionInfo(server='https://x', token='t', expiration=datetime.datetime(2030, 1, 1))", "kopf.on.login()", args="**kw")
         self.assertEqual(op.run(0)["result"], {"server": "https://x", "token": "t", "expiration": "2030-01-01T00:00:00"})
+        op = operator("return kopf.ConnectionInfo(server='https://kubernetes.default.svc', ca_path='/var/run/ca.crt', token='of-the-host', priority=7, default_namespace='default')",
+                      "kopf.on.login()", args="**kw")
+        self.assertEqual(op.run(0, activity="authentication", logins=["kubeconfig", "service_account"])["result"], {"login": "service_account", "priority": 7})
         op = operator("return kopf.ConnectionInfo(server='https://x', ca_path='/x')", "kopf.on.login()", args="**kw")
         self.assertIn("use ca_data", op.run(0)["error"]["message"].lower())
 

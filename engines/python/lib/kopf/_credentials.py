@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 from typing import Any
 
-from kopf import _context, _errors
+from kopf import _context, _errors, _files
 
 AiohttpSession = Any  # the reference's type of custom sessions; there are none here
 
@@ -40,7 +40,10 @@ class ConnectionInfo:
                 raise ValueError(f"Both {path} & {data} are set. Need only one.")
 
     def _describe(self):
-        """Return the fields for the host."""
+        """Return the fields for the host. The placeholder of a token, from the files of the service account, stands for the credentials of the host."""
+        of_host = [name for name in ("service_account", "kubeconfig") if name in _logins()] if self.token == _files.TOKEN else ()
+        if of_host:
+            return ConnectionInfo(login=of_host[0], priority=self.priority, expiration=self.expiration)._describe()
         for name in _FILES:
             if getattr(self, name):
                 raise _errors.PermanentError(f"ConnectionInfo.{name}: the sandbox has no files. Use {name.replace('_path', '_data')}, "
@@ -63,10 +66,14 @@ def _plain(value):
     return value
 
 
+def _logins():
+    """Return the names of the credentials of the host."""
+    return _context.here("a login").header.get("logins") or ()
+
+
 def _of_host(name, priority):
     """Return the credentials of the host of a name; None if it has none."""
-    logins = _context.here("a login").header.get("logins") or ()
-    return ConnectionInfo(login=name, priority=priority) if name in logins else None
+    return ConnectionInfo(login=name, priority=priority) if name in _logins() else None
 
 
 def login_with_service_account(**_):

@@ -19,18 +19,19 @@ ROOT = "/" + PACKAGES  # in sys.path, in place of site-packages
 
 _ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/"
 SERVER = "kubernetes.default.svc"
+TOKEN = "of-the-host"
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 _NO_CERTIFICATE = "# The host verifies certificates.\n"
 _KUBECONFIG = f"""apiVersion: v1
 kind: Config
 current-context: operator
 clusters: [{{name: operator, cluster: {{server: "https://{SERVER}"}}}}]
-users: [{{name: operator, user: {{token: of-the-host}}}}]
+users: [{{name: operator, user: {{token: {TOKEN}}}}}]
 contexts: [{{name: operator, context: {{cluster: operator, user: operator, namespace: default}}}}]
 """
 
 _GIVEN = {
-    _ACCOUNT + "token": "of-the-host",
+    _ACCOUNT + "token": TOKEN,
     _ACCOUNT + "namespace": "default",
     _ACCOUNT + "ca.crt": _NO_CERTIFICATE,
     AUTHORITIES: _NO_CERTIFICATE,
