@@ -94,6 +94,8 @@ func TestClientLibraries(t *testing.T) {
 	op.says(t, "refused-pykube", "the operator is not granted to list secrets: --allow-kubernetes 'list:secrets:*'")
 	_ = s.uses(t, "watch", "watched_by_pykube", "")
 	op.says(t, "watch", "guests cannot watch through calls: register a handler")
+	s.create(t, "serves", "{by: serves}")
+	op.says(t, "serves", "the host serves probes (--liveness)")
 }
 
 // TestKubernetesClient: the official client reaches what is granted, and nothing else.

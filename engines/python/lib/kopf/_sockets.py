@@ -14,6 +14,9 @@ from kopf import _errors, _http, _requests
 
 _default_timeout = None
 
+# Options that libraries and scripts name, and that have no effect here: WASI does not define them.
+_OPTIONS = {"SO_REUSEADDR": 2, "SO_ERROR": 4, "SO_BROADCAST": 6, "SO_SNDBUF": 7, "SO_RCVBUF": 8, "SO_KEEPALIVE": 9, "SO_LINGER": 13}
+
 
 class Socket:
     """A connection that carries HTTP requests to one server."""
@@ -190,3 +193,5 @@ def install():
     socket.gethostname = socket.getfqdn = lambda name="": name or "localhost"
     socket.setdefaulttimeout, socket.getdefaulttimeout = set_default_timeout, lambda: _default_timeout
     socket.has_ipv6 = False
+    for name, value in _OPTIONS.items():
+        vars(socket).setdefault(name, value)

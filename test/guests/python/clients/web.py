@@ -1,6 +1,8 @@
 """An operator that uses client libraries as their documentation shows, by `spec.by`."""
 
 import asyncio
+import http.server
+import socket
 import urllib.request
 
 import httpx
@@ -9,6 +11,10 @@ import pykube
 import requests
 import urllib3
 import yaml
+
+# As operators do to keep connections alive, which are those of the host here.
+urllib3.connection.HTTPConnection.default_socket_options = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 45), (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6)]
 
 CHILD = """
 apiVersion: v1
@@ -75,6 +81,11 @@ def secrets_by_pykube(_):
 def watched_by_pykube(_):
     api = pykube.HTTPClient(pykube.KubeConfig.from_env())
     return list(pykube.ConfigMap.objects(api).filter(namespace="default").watch())
+
+
+def serves(_):
+    socket.getaddrinfo("kubernetes.default.svc", 0, flags=socket.AI_CANONNAME)
+    http.server.HTTPServer(("", 8080), None)
 
 
 def is_async(spec, **_):
