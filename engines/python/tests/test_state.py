@@ -100,6 +100,11 @@ class State(unittest.TestCase):
         self.assertEqual(op.run(0, BODY)["result"], "posted")
         self.assertIn("the event is not posted: it is not granted to the operator. Ignoring and continuing", op.host.logs[0][2])
 
+    def test_logs_of_objects_survive_other_handlers(self):
+        op = operator("logging.basicConfig(force=True)\nlogger.info('seen')")
+        op.run(0, BODY)
+        self.assertEqual(op.host.logs, [(1, 20, "seen")])
+
     def test_logs_belong_to_the_task(self):
         op = operator("logger.info('hi %s', 1)\nlogging.getLogger('x').warning('w')\ntry: 1/0\nexcept Exception: logger.exception('bad')")
         op.run(0, BODY)

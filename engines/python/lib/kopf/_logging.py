@@ -87,7 +87,10 @@ def _number(record):
 def install():
     """Send all logs to the host, which decides what is shown."""
     logging.raiseExceptions = False
-    logging.root.handlers[:] = [_ToHost()]
+    handler = _ToHost()
+    for known in (logging.root, logging.getLogger("kopf")):  # the second one keeps it if the script gives other handlers to the first one
+        known.handlers[:] = [handler]
+    logging.getLogger("kopf").propagate = False
     logging.root.setLevel(logging.DEBUG)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     logging.captureWarnings(True)
