@@ -189,10 +189,10 @@ class Activities(unittest.TestCase):
                                   "class B(A): 'Again.'\nsettings.persistence.progress_storage = B(v1=False)")
         self.assertEqual(changed["persistence.progress_storage"]["prefix"], "my.op")
 
-    def test_modes_of_ssl_are_those_of_the_host(self):
+    def test_options_of_servers_are_texts(self):
         for mode in ("none", "optional", "required"):
-            changed, _ = self.changes(f"import ssl\nsettings.admission.server = kopf.WebhookServer(verify_mode=ssl.CERT_{mode.upper()})")
-            self.assertEqual(changed, {"admission.server": {"type": "server", "verify_mode": mode}})
+            changed, _ = self.changes(f"import pathlib, ssl\nsettings.admission.server = kopf.WebhookServer(verify_mode=ssl.CERT_{mode.upper()}, certfile=pathlib.Path('c.pem'))")
+            self.assertEqual(changed, {"admission.server": {"type": "server", "verify_mode": mode, "certfile": "c.pem"}})
 
     def test_settings_can_be_copied(self):
         self.assertEqual(self.changes("import copy\nassert copy.deepcopy(settings).posting.level == 20"), ({}, None))

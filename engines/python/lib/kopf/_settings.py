@@ -189,7 +189,7 @@ def _describe(name, value):
                         "storages of kopf with their options, such as kopf.AnnotationsProgressStorage(prefix='…').")
     if name == "admission.server" and value is not None and not isinstance(value, (dict, str)):
         raise TypeError(f"settings.{name}: {value!r} cannot run in the sandbox: use kopf.WebhookServer or another class of kopf, "
-                        "or the option --admission-server of `kopf run`.")
+                        "or the option --admission-server of `kopf run`, which can name a service, too.")
     if isinstance(value, collections.abc.Iterable) and not isinstance(value, (str, bytes, dict, list, tuple, set, frozenset)):
         value = _codec.backoffs(value)
     try:

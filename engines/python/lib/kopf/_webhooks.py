@@ -4,6 +4,7 @@ They are assigned to the setting `admission.server` in a startup handler, which 
 `--allow-setting admission.server`.
 """
 
+import os
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal, Protocol, TypedDict
@@ -59,7 +60,7 @@ class _Server:
     def _describe(self):
         if self._type is None or type(self).__module__ != __name__:
             raise TypeError(f"{type(self).__name__} is a server of its own, and cannot run in the sandbox: use kopf.WebhookServer "
-                            "or another class of kopf, or the option --admission-server of `kopf run`.")
+                            "or another class of kopf, or the option --admission-server of `kopf run`, which can name a service, too.")
         options = {key: _plain(value) for key, value in self._options.items() if value is not None}
         return {"type": self._type, **options}
 
@@ -67,6 +68,8 @@ class _Server:
 def _plain(value):
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, (set, frozenset, tuple)):
         return sorted(value)
     return value.name.removeprefix("CERT_").lower() if isinstance(value, ssl.VerifyMode) else value
