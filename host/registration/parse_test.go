@@ -61,6 +61,7 @@ func TestParseAccepts(t *testing.T) {
 		{"twins with different labels", of(pods("create", `"fn":"a","labels":{"l":"x"}`), pods("create", `"fn":"b","labels":{"l":"y"}`))},
 		{"twins by presence", of(pods("create", `"fn":"a","labels":{"l":{"$":"PRESENT"}}`), pods("create", `"fn":"b","labels":{"l":{"$":"ABSENT"}}`))},
 		{"twins for different resources", of(pods("create", `"fn":"a"`), `{"kind":"create","id":"fn","fn":"b","resource":{"args":["nodes"]}}`)},
+		{"twins by functions", of(pods("create", `"fn":"a","when":{"$":"FUNCTION"}`), pods("create", `"fn":"b","when":{"$":"FUNCTION"}`))},
 		{"twins for events", of(pods("event", `"fn":"a"`), pods("event", `"fn":"b"`))},
 		{"twins of activities", of(`{"kind":"startup","id":"a","fn":"a"}`, `{"kind":"startup","id":"a","fn":"b"}`, `{"kind":"probe","id":"a","fn":"c"}`, `{"kind":"probe","id":"a","fn":"d"}`)},
 	} {
@@ -126,6 +127,8 @@ func TestParseRefuses(t *testing.T) {
 		{"twins without functions", of(pods("create", ""), pods("create", "")), "one without a name and one without a name"},
 		{"twins in resuming", of(pods("resume", `"fn":"a"`), pods("create", `"fn":"b"`)), "meet in one cause (create)"},
 		{"twins with equal fields", of(pods("field", `"fn":"a","field":["a"]`), pods("update", `"fn":"b","field":["a"]`)), "meet in one cause"},
+		{"twins, one by a function", of(pods("create", `"fn":"a","when":{"$":"FUNCTION"}`), pods("create", `"fn":"b"`)), "meet in one cause (create)"},
+		{"twins of reviews by functions", of(pods("validate", `"fn":"a","when":{"$":"FUNCTION"}`), pods("validate", `"fn":"b","when":{"$":"FUNCTION"}`)), "meet in one cause (admission)"},
 		{"twins of logins", of(`{"kind":"login","id":"a","fn":"a"}`, `{"kind":"login","id":"a","fn":"b"}`), "meet in one cause (login)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

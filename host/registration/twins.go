@@ -3,6 +3,7 @@ package registration
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -139,8 +140,12 @@ func causesOf(h *abi.Handler) []string {
 	return []string{string(h.Kind)}
 }
 
-// exclusive reports whether the filters of two handlers of one field contradict each other.
+// exclusive reports whether the filters of two handlers of one field contradict each other. What
+// functions select is not known: if both handlers of changes have one, they are taken to do so.
 func exclusive(a, b *abi.Handler) bool {
+	if isOfChanges(a.Kind) && !a.When.IsNull() && !b.When.IsNull() {
+		return true
+	}
 	for key, filter := range a.Labels {
 		if other, ok := b.Labels[key]; ok && contradict(filter, other) {
 			return true
@@ -152,6 +157,10 @@ func exclusive(a, b *abi.Handler) bool {
 		}
 	}
 	return contradict(a.Value, b.Value) || contradict(a.Old, b.Old) || contradict(a.New, b.New)
+}
+
+func isOfChanges(kind abi.Kind) bool {
+	return slices.Contains([]abi.Kind{abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField}, kind)
 }
 
 // contradict reports whether no value matches both filters. Values other than strings may be
