@@ -400,3 +400,14 @@ func TestListsThatAreCached(t *testing.T) {
 		}
 	}
 }
+
+// TestKopfItselfIsLeftOut: a list with hashes has several lines for each requirement.
+func TestKopfItselfIsLeftOut(t *testing.T) {
+	lines := []string{
+		`one==1 \`, "    --hash=sha256:11", `kopf[full-auth]==1.37.5 ; python_version >= "3.10" \`, `    --hash=sha256:22 \`, "    --hash=sha256:33",
+		"kopf-more==1", "kopf===1.37.2", "two",
+	}
+	if diff := cmp.Diff([]string{lines[0], lines[1], "kopf-more==1", "two"}, withoutKopf(lines)); diff != "" {
+		t.Error(diff)
+	}
+}

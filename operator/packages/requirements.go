@@ -40,8 +40,17 @@ func (p *Packer) readList(ctx context.Context, py *python) (*requirements, error
 // kopfItself matches a requirement of the reference, which the engine replaces.
 var kopfItself = regexp.MustCompile(`(?i)^\s*kopf\s*(\[[^\]]*\])?\s*([<>=!~;@ ].*)?$`)
 
+// withoutKopf leaves out requirements of the reference, with the lines that continue them, such as hashes.
 func withoutKopf(lines []string) []string {
-	return slices.DeleteFunc(slices.Clone(lines), kopfItself.MatchString)
+	var rest []string
+	skips := false
+	for _, line := range lines {
+		if skips = skips || kopfItself.MatchString(line); !skips {
+			rest = append(rest, line)
+		}
+		skips = skips && strings.HasSuffix(strings.TrimSpace(line), `\`)
+	}
+	return rest
 }
 
 // fixed reports whether the text alone says what pip finds, so that the result can be cached.
