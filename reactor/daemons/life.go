@@ -48,6 +48,7 @@ type phase func(ctx context.Context) (*sleep, error)
 type sleep struct {
 	limit   *time.Duration // nil: no limit
 	reasons int            // reasons to stop that end the sleep
+	changes bool           // the next essential change of the object ends it, too
 	then    phase
 }
 
@@ -73,8 +74,11 @@ func (b *life) live(ctx context.Context, next phase) {
 			b.end()
 			return
 		}
-		then := r.then
-		if b.stopper.Await(r.limit, r.reasons, func() { b.live(ctx, then) }) != nil {
+		then, since := r.then, b.began
+		if n := b.stopper.Await(r.limit, r.reasons, func() { b.live(ctx, then) }); n != nil {
+			if r.changes {
+				b.memory.awaitChange(b.daemon, since, n)
+			}
 			return // the goroutine that continues owns b
 		}
 		next = then

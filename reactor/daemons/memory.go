@@ -8,19 +8,21 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
 // Memory holds the daemons and timers of one object.
 type Memory struct {
 	live atomic.Pointer[[]byte] // the newest body; nil if no daemon or timer needs it
 
-	mu         sync.Mutex      // guards the fields below, and changes of live
-	held       *accounts.Lease // for live
-	running    []*daemon       // in the order of their ids
-	stopped    map[string]bool // those that ended by themselves, which are never restarted; true: they keep the finalizer
-	started    map[string]bool // those whose initial delay is over, until they are asked to stop
-	changed    time.Time       // when the last essential change happened
-	generation uint32          // the generation of the stopped ones
+	mu         sync.Mutex                   // guards the fields below, and changes of live
+	held       *accounts.Lease              // for live
+	running    []*daemon                    // in the order of their ids
+	stopped    map[string]bool              // those that ended by themselves, which are never restarted; true: they keep the finalizer
+	started    map[string]bool              // those whose initial delay is over, until they are asked to stop
+	changed    time.Time                    // when the last essential change happened
+	idle       map[*daemon]*stoppers.Waiter // timers that wait for the next one
+	generation uint32                       // the generation of the stopped ones
 }
 
 // NewMemory makes the memory of an object without daemons and timers. Its idle time begins at
@@ -97,11 +99,32 @@ func (m *Memory) changedAt() time.Time {
 	return m.changed
 }
 
-// NoteChange restarts the idle time.
+// NoteChange restarts the idle time, and ends the waits of timers for that.
 func (m *Memory) NoteChange() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changed = time.Now()
+	for d, n := range m.idle {
+		d.stopper.Rouse(n)
+	}
+	clear(m.idle)
+}
+
+// awaitChange ends a wait of a timer with the next change, or at once if there was one since the given time.
+func (m *Memory) awaitChange(d *daemon, since time.Time, n *stoppers.Waiter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.changed.After(since) {
+		d.stopper.Rouse(n)
+		return
+	}
+	if i, found := m.find(d.handler.ID); !found || m.running[i] != d {
+		return // it was stopped, and has ended
+	}
+	if m.idle == nil {
+		m.idle = map[*daemon]*stoppers.Waiter{}
+	}
+	m.idle[d] = n
 }
 
 // all returns the running daemons and timers, in the order of their ids.
@@ -149,6 +172,7 @@ func (m *Memory) ended(d *daemon, guarded bool) {
 		}
 		m.stopped[d.handler.ID] = guarded
 	}
+	delete(m.idle, d)
 	if i, found := m.find(d.handler.ID); found {
 		m.running = slices.Delete(m.running, i, i+1)
 		_ = m.held.Resize(min(m.held.Size(), len(m.newest())+len(m.running)*cost)) // giving back is never refused

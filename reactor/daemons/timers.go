@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/durations"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
 // timerDue calls the handler repeatedly while the object is idle. Delays of errors
@@ -54,12 +55,11 @@ func (b *life) timerSleep() *sleep {
 	return nil // neither interval nor idle is set: the handler is called once
 }
 
-// untilChange waits for the next essential change. As in Kopf, it checks once per idle
-// time; unlike in Kopf, it also ends when the operator exits.
+// untilChange waits for the next essential change. Kopf checks once per idle time, which guests can choose to be nothing: tens of
+// thousands of timers would take all processors of the host, without any call. Unlike in Kopf, it also ends when the operator exits.
 func (b *life) untilChange() *sleep {
 	if b.stopper.IsSet() || b.memory.changedAt().After(b.began) {
 		return after(0, b.due)
 	}
-	idle := max(durations.Seconds(*b.handler.Spec.Idle), 10*time.Millisecond)
-	return after(idle, func(context.Context) (*sleep, error) { return b.untilChange(), nil })
+	return &sleep{reasons: stoppers.AnyReason, changes: true, then: b.due}
 }

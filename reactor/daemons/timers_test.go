@@ -2,6 +2,7 @@ package daemons
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -121,6 +122,33 @@ func TestIdleBeginsWithTheObject(t *testing.T) {
 		<-b.done
 		if got, want := s.times(t), []float64{7}; !slices.Equal(got, want) {
 			t.Errorf("called at %v, want %v", got, want)
+		}
+	})
+}
+
+// TestIdleTimersCostNothing: an object can have ten thousand of them, whose idle time the module chooses.
+func TestIdleTimersCostNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, &reactortest.Scripted{Begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+		b := s.newLife(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]},"idle":0}`)
+		b.start(t.Context())
+		synctest.Wait()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		time.Sleep(time.Hour)
+		runtime.ReadMemStats(&after)
+		if wakes := after.Mallocs - before.Mallocs; wakes > 10_000 {
+			t.Errorf("%d allocations in an hour", wakes)
+		}
+		b.memory.NoteChange()
+		time.Sleep(time.Minute)
+		b.signal(abi.StopOperatorExiting)
+		<-b.done
+		if got, want := s.times(t), []float64{0, 3600}; !slices.Equal(got, want) {
+			t.Errorf("called at %v, want %v", got, want)
+		}
+		if len(b.memory.idle) > 0 {
+			t.Error("a timer that has ended is kept")
 		}
 	})
 }

@@ -169,6 +169,13 @@ func (s *Stopper) Forget(n *Waiter) bool {
 	return true
 }
 
+// Rouse ends a wait, as if its time were over.
+func (s *Stopper) Rouse(n *Waiter) {
+	if s.Forget(n) {
+		go n.wake() // It ends with the callback of Await.
+	}
+}
+
 // rouse ends some of the waits. The caller holds the lock.
 func (s *Stopper) rouse(which func(*Waiter) bool) {
 	s.waiters = slices.DeleteFunc(s.waiters, func(n *Waiter) bool {
