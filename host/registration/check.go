@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -81,8 +82,12 @@ func checkInitialDelay(raw abi.Raw) error {
 	return nil
 }
 
-// maxField bounds the parts of a field's path. No resource nests nearly as deeply.
-const maxField = 500
+// Bounds of a field's path. No resource nests nearly as deeply, or has longer names. The path is a part of the id of the handler, which
+// the host copies and hashes for objects.
+const (
+	maxField = 500     // parts
+	maxPath  = 4 << 10 // bytes, with the dots in between
+)
 
 // checkField checks the options that belong to a field.
 //
@@ -98,6 +103,8 @@ func checkField(h *abi.Handler) error {
 		return errors.New("option value cannot be combined with old or new")
 	case len(h.Field) > maxField:
 		return fmt.Errorf("option field: a path of %d parts; at most %d", len(h.Field), maxField)
+	case len(strings.Join(h.Field, ".")) > maxPath:
+		return fmt.Errorf("option field: a path of more than %d bytes", maxPath)
 	case slices.Contains(h.Field, ""):
 		return errors.New("option field: an empty part of the path")
 	}

@@ -105,6 +105,7 @@ func TestParseRefuses(t *testing.T) {
 		{"value without field", of(pods("update", `"value":1`)), "options value, old and new need the option field"},
 		{"field without field", of(pods("field", "")), "option field is required"},
 		{"empty part of a field", of(pods("field", `"field":["a",""]`)), "option field: an empty part"},
+		{"long field", of(pods("event", `"field":["`+strings.Repeat("x", 5000)+`"]`)), "option field: a path of more than 4096 bytes"},
 		{"null label", of(pods("create", `"labels":{"a":null}`)), "option labels: a: null is not supported; use PRESENT or ABSENT"},
 		{"null annotation", of(pods("create", `"annotations":{"a":null}`)), "option annotations: a: null"},
 		{"when is a value", of(pods("create", `"when":true`)), "option when: it is always a function"},
