@@ -65,7 +65,7 @@ type Limits struct {
 	// the identity of an object is queued, and the body is read again. Default: 256 MiB.
 	PendingMemory int
 
-	// BodyMemory bounds the daemons and timers, at 8 KiB each, and the newest bodies of their objects. Objects
+	// BodyMemory bounds the daemons and timers, at 8 KiB each, or 64 bytes after their end, and the newest bodies of their objects. Objects
 	// beyond it get their bodies later. Default: 512 MiB.
 	BodyMemory int
 

@@ -16,7 +16,7 @@ type Memory struct {
 	live atomic.Pointer[[]byte] // the newest body; nil if no daemon or timer needs it
 
 	mu         sync.Mutex                   // guards the fields below, and changes of live
-	held       *accounts.Lease              // for live
+	held       *accounts.Lease              // for live, running and stopped
 	running    []*daemon                    // in the order of their ids
 	stopped    map[string]bool              // those that ended by themselves, which are never restarted; true: they keep the finalizer
 	started    map[string]bool              // those whose initial delay is over, until they are asked to stop
@@ -37,11 +37,24 @@ func (m *Memory) Renew(generation uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.generation, m.stopped = generation, nil
+	m.shrink()
 }
 
-// cost is the approximate memory of a daemon or timer that waits, in bytes, without what its
-// handler has: an object has as many as there are handlers.
-const cost = 8 << 10
+// Approximate memory of a daemon or timer, in bytes: an object has as many as there are handlers.
+const (
+	cost     = 8 << 10 // of one that waits, without what its handler has
+	overCost = 64      // of one that has ended by itself, for as long as the object exists
+)
+
+// size is what the account counts for a body and for the daemons and timers. The caller holds the lock.
+func (m *Memory) size(body []byte) int {
+	return len(body) + len(m.running)*cost + len(m.stopped)*overCost
+}
+
+// shrink gives back what is not needed any more. The caller holds the lock.
+func (m *Memory) shrink() {
+	_ = m.held.Resize(min(m.held.Size(), m.size(m.newest()))) // giving back is never refused
+}
 
 // Follow stores a newer body if a daemon or timer runs, which count with it. It keeps the bytes
 // themselves, not a copy.
@@ -56,7 +69,7 @@ func (m *Memory) Follow(account *accounts.Account, raw []byte) error {
 	if m.held == nil {
 		m.held = accounts.NewLease(account, accounts.Bodies, m)
 	}
-	if err := m.held.Resize(len(raw) + len(m.running)*cost); err != nil {
+	if err := m.held.Resize(m.size(raw)); err != nil {
 		return err
 	}
 	body := raw // escapes to the heap only here
@@ -175,12 +188,11 @@ func (m *Memory) ended(d *daemon, guarded bool) {
 	delete(m.idle, d)
 	if i, found := m.find(d.handler.ID); found {
 		m.running = slices.Delete(m.running, i, i+1)
-		_ = m.held.Resize(min(m.held.Size(), len(m.newest())+len(m.running)*cost)) // giving back is never refused
 	}
 	if len(m.running) == 0 {
 		m.live.Store(nil)
-		m.held.Release()
 	}
+	m.shrink()
 }
 
 // runs reports whether a daemon or timer runs.

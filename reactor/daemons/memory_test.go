@@ -10,7 +10,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// TestDaemonsCount: each daemon of an object takes memory of the account, besides the body.
+// TestDaemonsCount: each daemon of an object takes memory of the account, besides the body. One that has ended by itself is remembered
+// until the object is gone.
 func TestDaemonsCount(t *testing.T) {
 	account := accounts.New(accounts.Limits{BodyMemory: 3*cost + 100})
 	used := func() int { return account.Usage()[accounts.Bodies].Used }
@@ -35,10 +36,13 @@ func TestDaemonsCount(t *testing.T) {
 	if err := add(); !errors.Is(err, accounts.ErrLimit) {
 		t.Errorf("one more: %v", err)
 	}
-	for i, want := range []int{3*cost + 100, 2*cost + 100, cost + 100, 0} {
+	for i, want := range []int{3*cost + 100, 2*cost + 100 + 2*overCost, cost + 100 + 3*overCost, 4 * overCost} {
 		m.ended(all[3-i], false)
 		if m.runs(all[3-i].handler.ID) || used() != want {
 			t.Errorf("%d bytes are used without %d of them, want %d", used(), i+1, want)
 		}
+	}
+	if m.Renew(1); used() != 0 {
+		t.Errorf("%d bytes are used for those of replaced handlers", used())
 	}
 }
