@@ -92,6 +92,12 @@ func (c *Criteria) RequiredLabels() []Label {
 	return labels
 }
 
+// Cost estimates how long the evaluation takes, as the size of a text that takes as long to read.
+func (c *Criteria) Cost() int {
+	const each = 64
+	return each * (1 + len(c.labels) + len(c.annotations) + len(c.field))
+}
+
 // Field returns the path of the handler's field; empty if it has none.
 func (c *Criteria) Field() dicts.Path { return c.field }
 

@@ -182,6 +182,34 @@ func TestWorkOfTheHostCounts(t *testing.T) {
 	}
 }
 
+// TestManyFiltersCount: evaluating those of thousands of handlers, or thousands of one handler, is computing of the operator, however small
+// the object is: it may be changed hundreds of times a second.
+func TestManyFiltersCount(t *testing.T) {
+	labels := `"z":"no"`
+	for i := range 100 {
+		labels += fmt.Sprintf(`,"l%d":{"$":"ABSENT"}`, i)
+	}
+	for _, tt := range []struct {
+		handlers int
+		options  string
+		want     int
+	}{{3, `"labels":{"a":"b"}`, 0}, {100, `"labels":{"a":"b"}`, 1}, {1, `"labels":{` + labels + `}`, 1}} {
+		s := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
+		works := 0
+		s.cause.Compute = func(_ context.Context, do func()) {
+			works++
+			do()
+		}
+		var handlers []*registries.Handler
+		for i := range tt.handlers {
+			handlers = append(handlers, s.handler(t, fmt.Sprintf(`{"kind":"event","id":"h%d",%s}`, i, tt.options)))
+		}
+		if found, err := s.cause.Match(t.Context(), handlers); err != nil || len(found) > 0 || works != tt.want {
+			t.Errorf("%d handlers: %d match, %v; %d pieces of work, want %d", tt.handlers, len(found), err, works, tt.want)
+		}
+	}
+}
+
 // deciding is a guest whose filters all hold. It notes the sizes of the values that it is asked about at once.
 type deciding struct {
 	reactortest.Scripted

@@ -94,10 +94,10 @@ type verdict struct {
 func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre, anyWillDo bool) ([]verdict, error) {
 	var found []verdict
 	var open map[guests.Asker][]openQuestion
-	if len(c.Raw) < leastWork {
+	if size := max(len(c.Raw), costOf(handlers)); size < leastWork {
 		found, open = decide(c, handlers, pre, anyWillDo) // without the allocations of the other way: most objects are small
 	} else {
-		found, open = decideInTurn(ctx, c, handlers, pre, anyWillDo)
+		found, open = decideInTurn(ctx, c, size, handlers, pre, anyWillDo)
 	}
 	for guest, questions := range open {
 		if err := c.ask(ctx, guest, questions, pre, found); err != nil {
@@ -107,9 +107,20 @@ func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre,
 	return found, nil
 }
 
+// costOf estimates how long it takes to evaluate the filters of handlers, as the size of a text: see Services.Work. An operator may have
+// ten thousand handlers, or as many filters. It looks at no more of them than it needs.
+func costOf(handlers []*registries.Handler) (cost int) {
+	for _, h := range handlers {
+		if cost += h.Criteria.Cost(); cost >= leastWork {
+			break
+		}
+	}
+	return cost
+}
+
 // decideInTurn is decide in the computing time of the operator.
-func decideInTurn(ctx context.Context, c *Cause, handlers []*registries.Handler, pre, anyWillDo bool) (found []verdict, open map[guests.Asker][]openQuestion) {
-	c.Work(ctx, len(c.Raw), func() { found, open = decide(c, handlers, pre, anyWillDo) })
+func decideInTurn(ctx context.Context, c *Cause, size int, handlers []*registries.Handler, pre, anyWillDo bool) (found []verdict, open map[guests.Asker][]openQuestion) {
+	c.Work(ctx, size, func() { found, open = decide(c, handlers, pre, anyWillDo) })
 	return found, open
 }
 

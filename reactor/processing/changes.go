@@ -27,7 +27,7 @@ func (p *Processor) detect(ctx context.Context, c *cycle) (*handling.Cause, erro
 	}
 	var k *handling.Change
 	var err error
-	c.Work(ctx, len(c.Raw), func() {
+	c.Work(ctx, max(len(c.Raw), len(p.Handlers.Extra)*recordWork), func() { // of which the essence has each field
 		k, err = Detect(&p.Settings.Persistence, p.Handlers.Extra, causes.Observation{
 			EventType: c.it.Type, Body: c.Body, Initial: c.memory.noticedByListing && !c.memory.handledOnce,
 		})
