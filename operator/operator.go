@@ -235,7 +235,8 @@ type Options struct {
 }
 
 // ErrExitTimeout says that the graceful exit took longer than the setting
-// process.ultimate_exiting_timeout. The process should end, because a part of it hangs.
+// process.ultimate_exiting_timeout. What is left of the operator is then ended by force. The process should end, because a part of it may
+// hang.
 var ErrExitTimeout = reactor.ErrExitTimeout
 
 // ErrRunTwice is the error of the second and each later call of Run on one operator.

@@ -229,9 +229,17 @@ func (op *Operator) Start(ctx context.Context, ended func(error)) {
 	op.reactor.Start(ctx, func(err error) {
 		err = over(err)
 		cancel()
-		if !errors.Is(err, ErrExitTimeout) { // otherwise modules may still run, and must not be closed
+		free := func() error {
 			others.Wait()
-			err = errors.Join(err, op.Close(context.WithoutCancel(ctx)))
+			return op.Close(context.WithoutCancel(ctx))
+		}
+		if errors.Is(err, ErrExitTimeout) { // modules still run, and must not be closed yet
+			go func() { // It ends with what is left of the operator.
+				<-op.reactor.Gone()
+				_ = free() // there is nobody to report it to
+			}()
+		} else {
+			err = errors.Join(err, free())
 		}
 		trims.remove(op)
 		stopServing()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
 // ErrExitTimeout means that the graceful exit took too long.
@@ -15,16 +17,22 @@ import (
 var ErrExitTimeout = errors.New("the operator does not exit")
 
 // unlessStuck starts work, and calls ended with its error. If the work takes too long after the end of
-// the context, or after the exit has begun for another reason, unlessStuck calls ended before, and leaves
-// the work running.
+// the context, or after the exit has begun for another reason, unlessStuck calls ended before, and ends the
+// work by force.
 func (op *Operator) unlessStuck(ctx context.Context, work func(ctx context.Context, ended func(error)), ended func(error)) {
-	op.exit = &exit{ended: ended}
+	ctx, force := stoppers.WithForce(ctx)
+	op.exit = &exit{ended: ended, force: force, gone: make(chan struct{})}
 	leave := context.AfterFunc(ctx, func() { op.exits(nil) })
-	go work(ctx, func(err error) { // It calls ended, or is left running.
+	go work(ctx, func(err error) { // It calls ended, or is ended by force.
 		leave()
 		op.exit.end(err)
+		close(op.exit.gone)
 	})
 }
+
+// Gone returns a channel that is closed when nothing is left of an operator that has ended with ErrExitTimeout. It must not be called
+// before.
+func (op *Operator) Gone() <-chan struct{} { return op.exit.gone }
 
 // exits limits the exit, which begins now, unless it has begun before. The reason is that of an operator that ends by itself.
 func (op *Operator) exits(reason error) {
@@ -45,6 +53,9 @@ type exit struct {
 	ended func(error) // nil: it has come
 	late  *time.Timer // it comes at that time at the latest; nil: there is no limit yet
 	final bool        // no other limit takes the place of this one
+
+	force func()        // ends the work by force
+	gone  chan struct{} // closed when nothing is left of the work
 }
 
 // end ends the operator, if it has not ended before.
@@ -71,7 +82,10 @@ func (e *exit) within(limit time.Duration, err error, final bool) {
 	if e.late != nil {
 		e.late.Stop()
 	}
-	e.late, e.final = time.AfterFunc(limit, func() { e.end(err) }), final
+	e.late, e.final = time.AfterFunc(limit, func() {
+		e.end(err)
+		e.force()
+	}), final
 }
 
 // unwinding are the functions that a part of the operator calls at its end, the last one first.

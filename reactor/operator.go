@@ -38,6 +38,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/sharing"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
 	"github.com/kopf-wasm/kopf/reactor/streams"
 	"github.com/kopf-wasm/kopf/reactor/tracing"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -258,7 +259,7 @@ func (op *Operator) Accounts() []accounts.Usage { return op.account.Usage() }
 // have finished: webhooks and cleanup handlers are those of each replica.
 //
 // If the exit takes longer than process.ultimate_exiting_timeout, Run returns
-// ErrExitTimeout. Goroutines that hang then keep running, so the process should end.
+// ErrExitTimeout, and ends by force what is left: see Gone.
 //
 // An operator runs once: each later call returns ErrRunTwice and changes nothing.
 //
@@ -313,7 +314,11 @@ func (op *Operator) afterServing(ctx context.Context, err error) error {
 	}
 	err = op.reasonOf(ctx, err)
 	op.exits(err)
-	err = errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
+	cleaning, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	relax := stoppers.AfterForce(ctx, cancel)
+	err = errors.Join(err, op.cleanup(cleaning))
+	relax()
+	cancel()
 	op.leave()
 	return err
 }
@@ -512,7 +517,9 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	begin(op.untilCompleted)
 	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() { // Waited for below.
+		relax := stoppers.AfterForce(ctx, op.runnables.Kill)
 		op.runnables.End()
+		relax()
 		close(stopped)
 	})
 	op.serving.Store(true)

@@ -77,9 +77,11 @@ func startWork(ctx context.Context, a *Activity, e *generations.Generation, in h
 	return func() {
 		tell()
 		stopper.Set(abi.StopOperatorExiting)
+		relax := stoppers.AfterForce(ctx, kill)
 		late := time.AfterFunc(a.Settings.Queueing.ExitTimeout, kill)
 		running.Wait()
 		late.Stop()
+		relax()
 		kill()
 		e.Release()
 	}, err

@@ -177,6 +177,13 @@ func (r *Runnables) pause(d *daemon) {
 	}
 }
 
+// Kill ends all daemons and timers by force.
+func (r *Runnables) Kill() {
+	for _, d := range r.all() {
+		d.kill()
+	}
+}
+
 // hungTimeout is how long the exit waits for daemons and timers that do not end, such as a
 // timer in its handler, or a daemon without a cancellation timeout.
 //

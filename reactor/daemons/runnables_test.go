@@ -171,6 +171,25 @@ func TestExitLetsCallsFinish(t *testing.T) {
 	}
 }
 
+// TestExitsAreForced: a module chooses how long the end of its daemons may take.
+func TestExitsAreForced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := &reactortest.Scripted{Begin: time.Now(), Attempts: []string{`{"step":"wait","seconds":1e9}`}}
+		s := newScene(t, guest, `{"metadata":{"name":"obj1"}}`)
+		b := s.newLife(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]},"cancellation_backoff":1e9}`)
+		ctx, cancel := context.WithCancel(t.Context())
+		b.kill = func() { cancel(); b.stopper.Force() }
+		b.start(ctx)
+		time.Sleep(time.Second)
+		began := time.Now()
+		time.AfterFunc(time.Hour, b.engine.Runnables.Kill)
+		b.engine.Runnables.End()
+		if took := time.Since(began); took != time.Hour {
+			t.Errorf("the exit took %v", took)
+		}
+	})
+}
+
 // A pause stops running daemons, once each.
 func TestDaemonsStopInPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

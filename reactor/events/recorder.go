@@ -23,6 +23,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
 // Recorder decides which Kubernetes events are posted: events that handlers request, and
@@ -69,6 +70,7 @@ func (e *Recorder) Start(ctx context.Context, client *clients.Client, namespace 
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.Poster.Start(working, s.WorkerLimit, s.IdleTimeout)
 	return func() {
+		defer stoppers.AfterForce(ctx, cancel)()
 		timer := time.AfterFunc(e.Settings.Queueing.ExitTimeout, cancel)
 		defer timer.Stop()
 		e.Poster.Wait()

@@ -30,6 +30,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -261,9 +262,11 @@ func (s *Stream) end(ctx context.Context) {
 	lost := s.lose()
 	o.log().Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
 	defer s.unclaim()
+	relax := stoppers.AfterForce(ctx, s.cancel)
 	if left := s.queues.Drain(s.cancel, o.Settings.Queueing.ExitTimeout); left > 0 {
 		o.log().Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
 	}
+	relax()
 	s.abandon(ctx, append(lost, s.queues.Undeleted()...)) // no later stream knows of what has waited for its turn, either
 	if left {
 		s.depart(ctx)
