@@ -18,6 +18,10 @@ import (
 // so many.
 const MaxPending = 10_000
 
+// MaxPendingTexts bounds the texts of pending events, in bytes: those of MaxPending usual ones are less than half of that. The texts of one
+// event can have 15 KiB.
+const MaxPendingTexts = 32 << 20
+
 // ErrOverflow means that an event was dropped.
 var ErrOverflow = errors.New("too many events wait to be posted")
 
@@ -53,6 +57,7 @@ type Poster struct {
 	mu      sync.Mutex // guards the fields below
 	queues  map[Ref]*queue
 	pending int // events in queues and in requests
+	texts   int // bytes of pending events
 	dropped int
 }
 
@@ -80,7 +85,7 @@ func (p *Poster) Post(event Event) error {
 	event = event.apart()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pending >= MaxPending {
+	if p.pending >= MaxPending || p.texts+event.size() > MaxPendingTexts {
 		p.dropped++
 		if p.Dropping != nil {
 			p.Dropping(p.dropped)
@@ -88,6 +93,7 @@ func (p *Poster) Post(event Event) error {
 		return ErrOverflow
 	}
 	p.pending++
+	p.texts += event.size()
 	q, ok := p.queues[event.Ref]
 	if !ok {
 		q = &queue{arrived: make(chan struct{}, 1)}
@@ -107,6 +113,18 @@ func (p *Poster) Post(event Event) error {
 func (e Event) apart() Event {
 	e.Ref, e.Type, e.Reason, e.Message = e.Ref.Clone(), strings.Clone(shorten(e.Type)), strings.Clone(shorten(e.Reason)), strings.Clone(shorten(e.Message))
 	return e
+}
+
+// size is what the texts take, in bytes.
+func (e *Event) size() int {
+	r := &e.Ref
+	return len(r.APIVersion) + len(r.Kind) + len(r.Name) + len(r.UID) + len(r.Namespace) + len(e.Type) + len(e.Reason) + len(e.Message)
+}
+
+// settle forgets a pending event. The caller holds the lock.
+func (p *Poster) settle(event Event) {
+	p.pending--
+	p.texts -= event.size()
 }
 
 // queue holds the events of one object.
@@ -158,7 +176,9 @@ func (p *Poster) retire(ref Ref, q *queue) bool {
 	if len(q.events) > 0 && p.ctx.Err() == nil {
 		return false
 	}
-	p.pending -= len(q.events)
+	for _, event := range q.events {
+		p.settle(event)
+	}
 	delete(p.queues, ref)
 	return true
 }
@@ -171,6 +191,7 @@ func (p *Poster) next(q *queue) (Event, bool) {
 		return Event{}, false
 	}
 	event := q.events[0]
+	q.events[0] = Event{} // its texts do not stay with the queue
 	q.events = q.events[1:]
 	return event, true
 }
@@ -178,7 +199,7 @@ func (p *Poster) next(q *queue) (Event, bool) {
 func (p *Poster) post(event Event) {
 	err := p.send(event)
 	p.mu.Lock()
-	p.pending--
+	p.settle(event)
 	p.mu.Unlock()
 	if err != nil && p.ctx.Err() == nil {
 		p.Warn(fmt.Sprintf("Failed to post an event. Ignoring and continuing. %v. Event: type='%s', reason='%s', message='%s'.",

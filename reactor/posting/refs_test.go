@@ -43,3 +43,38 @@ func TestLongReferences(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLongEvents: ten thousand usual events may be pending, but not as many of the longest ones. Those that are settled make room.
+func TestLongEvents(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text string
+		most int // events
+	}{
+		"usual":   {strings.Repeat("x", 300), posting.MaxPending},
+		"longest": {strings.Repeat("\U0001f4a5", 1024), posting.MaxPendingTexts / (3 * 4 << 10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			p := &posting.Poster{Send: func(ctx context.Context, _ apipath.Path, _ []byte, _ backoffs.Backoffs) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			post := func() error {
+				return p.Post(posting.Event{Ref: posting.Ref{APIVersion: "v1", Kind: "Pod", Name: "n"}, Type: tt.text, Reason: tt.text, Message: tt.text})
+			}
+			p.Start(ctx, 1, time.Second)
+			accepted := 0
+			for post() == nil {
+				accepted++
+			}
+			if accepted > tt.most || accepted < tt.most-1 {
+				t.Errorf("%d are accepted, want %d", accepted, tt.most)
+			}
+			cancel()
+			p.Wait()
+			if err := post(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
