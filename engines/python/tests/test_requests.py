@@ -65,6 +65,12 @@ class Blocking(unittest.TestCase):
             self.assertEqual([call["path"] for call in op.host.calls], [
                 "/api/v1/namespaces/ns1/pods?limit=1", "/api/v1/namespaces/ns1/pods?limit=1&continue=c"])
 
+    def test_subresources_are_created_for_an_object(self):
+        op = operator("return kopf.api('v1', 'pods', subresource='eviction').create({'metadata': {'name': 'x'}})", word="def")
+        op.host.responses = [said(201, {})]
+        op.start(0, BODY)
+        self.assertEqual([call["path"] for call in op.host.calls], ["/api/v1/namespaces/ns1/pods/x/eviction"])
+
     def test_no_name_is_not_the_collection(self):
         for name in ("None", "''"):
             op = operator(f"return kopf.api('v1', 'pods').get({name})", word="def")

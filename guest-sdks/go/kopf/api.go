@@ -108,14 +108,18 @@ func (a API) List(o ListOptions) iter.Seq2[View, error] {
 
 // Create creates an object and returns the created object. Its apiVersion and kind
 // must be set. If its name is taken, the error is ErrAlreadyExists.
-func (a API) Create(object any) (View, error) { return a.send("POST", "", "", object, "") }
+//
+// With a Subresource such as eviction, it is for the existing object that the name says.
+func (a API) Create(object any) (View, error) {
+	if a.Subresource == "" {
+		return a.send("POST", "", "", object, "")
+	}
+	return a.itself("POST", "", object, "")
+}
 
 // Update replaces an object. If it has a resourceVersion that is not the newest
 // one, the error is ErrConflict.
-func (a API) Update(object any) (View, error) {
-	name := ViewOf(object).Get("metadata", "name").String()
-	return a.named("PUT", name, "", object, "")
-}
+func (a API) Update(object any) (View, error) { return a.itself("PUT", "", object, "") }
 
 // Apply creates an object, or changes the given fields if no other manager owns them:
 // server-side apply. The fields that it has are owned by API.Manager then; fields
@@ -128,8 +132,7 @@ func (a API) Apply(object any, force ...Force) (View, error) {
 	if len(force) > 0 {
 		query += "&force=true"
 	}
-	name := ViewOf(object).Get("metadata", "name").String()
-	return a.named("PATCH", name, query, object, "application/apply-patch+yaml")
+	return a.itself("PATCH", query, object, "application/apply-patch+yaml")
 }
 
 // Force makes Apply take over fields that are owned by others.
@@ -175,6 +178,16 @@ func (a API) Delete(name string, options ...DeleteOptions) error {
 	}
 	_, err := a.named("DELETE", name, "", body, "")
 	return err
+}
+
+// itself sends an object to the path that its name says.
+func (a API) itself(method, query string, object any, contentType string) (View, error) {
+	text, err := Encode(object)
+	if err != nil {
+		return View{}, err
+	}
+	name := JSON(text).Get("metadata", "name").String()
+	return a.named(method, name, query, Raw(text), contentType)
 }
 
 // named refuses to reach a whole collection where an object is meant.

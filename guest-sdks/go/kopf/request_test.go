@@ -38,6 +38,7 @@ func TestPathsOfTheAPI(t *testing.T) {
 			`DELETE ` + pods + `/p {"apiVersion":"v1","gracePeriodSeconds":5,"kind":"DeleteOptions","preconditions":{"uid":"u"},"propagationPolicy":"Foreground"}`,
 		},
 		{"subresource", func(a kopf.API) error { a.Subresource = "status"; return second(a.Get("p")) }, "GET " + pods + "/p/status"},
+		{"create for an object", func(a kopf.API) error { a.Subresource = "eviction"; return second(a.Create(pod)) }, `POST ` + pods + `/p/eviction {"metadata":{"name":"p"}}`},
 		{"a group", func(a kopf.API) error { a.Version, a.Namespace = "apps/v1", ""; return second(a.Get("p")) }, "GET /apis/apps/v1/pods/p"},
 		{"odd names", func(a kopf.API) error { return second(a.Get("../x y?z#ü")) }, "GET " + pods + "/..%2Fx%20y%3Fz%23%C3%BC"},
 	}
@@ -55,10 +56,25 @@ func TestPathsOfTheAPI(t *testing.T) {
 		})
 	}
 	a := kopftest.New(t).Change(kopftest.Fixture{Body: body}).API("v1", "pods")
-	for name, err := range map[string]error{"get": second(a.Get("")), "apply": second(a.Apply(kopf.Map{})), "delete": a.Delete("")} {
+	evictions := a
+	evictions.Subresource = "eviction"
+	for name, err := range map[string]error{
+		"get": second(a.Get("")), "apply": second(a.Apply(kopf.Map{})), "delete": a.Delete(""), "evict": second(evictions.Create(kopf.Map{})),
+	} {
 		var refused *kopf.RequestError
 		if !errors.As(err, &refused) || refused.Code != kopf.RequestInvalid {
 			t.Errorf("%s without a name: %v", name, err)
+		}
+	}
+}
+
+// TestObjectsWithoutAForm: the error is not that they have no name.
+func TestObjectsWithoutAForm(t *testing.T) {
+	a := kopftest.New(t).Change(kopftest.Fixture{Body: body}).API("v1", "pods")
+	odd := kopf.Map{"metadata": kopf.Map{"name": "p"}, "spec": make(chan int)}
+	for name, err := range map[string]error{"create": second(a.Create(odd)), "update": second(a.Update(odd)), "apply": second(a.Apply(odd))} {
+		if err == nil || err.Error() != "a value of type chan int has no form in JSON" {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -180,7 +196,13 @@ func TestClusterOfTests(t *testing.T) {
 	if host.Object(pods+"/b").Exists() || !host.Object(pods+"/f").Exists() {
 		t.Error("what was deleted is there, or what was applied is not")
 	}
-	a.Version, a.Plural, a.Namespace = "example.com/v1", "things", "" // without namespaces
+	a.Subresource = "eviction"
+	for name, want := range map[string]error{"f": nil, "z": kopf.ErrNotFound} {
+		if err := second(a.Create(kopf.Map{"kind": "Eviction", "metadata": kopf.Map{"name": name}})); !errors.Is(err, want) {
+			t.Errorf("the eviction of %s: %v, want %v", name, err, want)
+		}
+	}
+	a.Version, a.Plural, a.Namespace, a.Subresource = "example.com/v1", "things", "", "" // without namespaces
 	err := second(a.Create(kopf.Map{"metadata": kopf.Map{"name": "g"}}))
 	a.Subresource = "status"
 	if err = errors.Join(err, second(a.Patch("g", kopf.Map{"status": kopf.Map{"ready": true}}))); err != nil || !host.Object("/apis/example.com/v1/things/g").Get("status", "ready").Bool() {

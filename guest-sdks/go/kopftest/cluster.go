@@ -106,16 +106,16 @@ func (m *memory) store(path string, object kopf.Map) *Answer {
 
 func (m *memory) serve(r Request) *Answer {
 	path, query, _ := strings.Cut(r.Path, "?")
-	if d := depth(path); d == 5 || d == 3 && !strings.Contains(path, "/namespaces/") { // a subresource of an object: here, the object itself
+	d := depth(path)
+	isPart := d == 5 || d == 3 && !strings.Contains(path, "/namespaces/")
+	if isPart { // a subresource of an object: here, the object itself
 		path = path[:strings.LastIndexByte(path, '/')]
 	}
-	switch r.Method {
-	case "POST":
+	switch {
+	case r.Method == "POST" && !isPart:
 		return m.create(path, r)
-	case "GET":
-		if depth(path)%2 == 1 {
-			return m.list(path, query)
-		}
+	case r.Method == "GET" && depth(path)%2 == 1:
+		return m.list(path, query)
 	}
 	current := m.objects[path]
 	if current == nil && !(r.Method == "PATCH" && isApply(r)) {
@@ -124,6 +124,8 @@ func (m *memory) serve(r Request) *Answer {
 	switch r.Method {
 	case "GET":
 		return &Answer{Body: current}
+	case "POST": // to a subresource, such as an eviction: it has no effect here
+		return &Answer{Status: 201, Body: r.Body}
 	case "DELETE":
 		delete(m.objects, path)
 		return &Answer{Body: current}

@@ -161,8 +161,8 @@ class API:
         return objects
 
     def create(self, obj):
-        """Create an object, and return it."""
-        return self._send("POST", None, None, obj)
+        """Create an object, and return it. With a subresource such as "eviction", it is for the existing object of its name."""
+        return self._send("POST", _name(obj) if self.subresource else None, None, obj)
 
     def update(self, obj):
         """Replace an object, and return it."""

@@ -229,9 +229,15 @@ impl<T: DeserializeOwned + 'static> Api<T> {
 
     /// Creates an object, and returns the created object. Its `apiVersion` and `kind` must be set.
     ///
+    /// With a [subresource](Api::subresource) such as `eviction`, it is for the existing object that the name says.
+    ///
     /// Errors: [`ApiError::AlreadyExists`], if its name is taken.
     pub async fn create(&self, object: &impl Serialize) -> Result<T, ApiError> {
-        typed(self.send("POST", "", "", body(object, JSON)?).await)
+        let body = body(object, JSON)?;
+        typed(match self.subresource.is_empty() {
+            true => self.send("POST", "", "", body).await,
+            false => self.named("POST", &name_of(&body), "", body).await,
+        })
     }
 
     /// Replaces an object.

@@ -41,6 +41,10 @@ fn objects_come_and_go() {
         maps.delete("a").await?;
         let gone = maps.get("a").await.unwrap_err();
         assert_eq!((gone.status().unwrap().code, gone.to_string().contains("not found")), (404, true));
+        let evictions = maps.clone().subresource("eviction");
+        evictions.create(&json!({"metadata": {"name": "b"}})).await?;
+        assert!(matches!(evictions.create(&json!({"metadata": {"name": "z"}})).await, Err(ApiError::NotFound(_))));
+        assert!(matches!(evictions.create(&json!({})).await, Err(ApiError::Request(RequestError::Invalid(_)))));
         let things = c.api("example.com/v1", "things").everywhere(); // without namespaces
         things.create(&json!({"metadata": {"name": "g"}})).await?;
         things.subresource("status").patch("g", &json!({"status": {"ready": true}})).await?;
@@ -65,6 +69,7 @@ fn paths_are_built_of_what_is_said() {
         let _ = c.api("v1", "pods").patch_json("p", &json!([{"op": "remove", "path": "/x"}])).await;
         let how = DeleteOptions { uid: Some("u".into()), grace_seconds: Some(0), ..DeleteOptions::default() };
         let _ = c.api("v1", "pods").delete_with("p", how).await;
+        let _ = c.api("v1", "pods").subresource("eviction").create(&json!({"metadata": {"name": "p"}})).await;
     });
     let said: Vec<_> = outcome.requests.iter().map(|r| format!("{} {}", r.method, r.path)).collect();
     assert_eq!(
@@ -75,6 +80,7 @@ fn paths_are_built_of_what_is_said() {
             "PATCH /api/v1/namespaces/ns1/pods/p?fieldManager=me%20%26%20you&force=true",
             "PATCH /api/v1/namespaces/ns1/pods/p",
             "DELETE /api/v1/namespaces/ns1/pods/p",
+            "POST /api/v1/namespaces/ns1/pods/p/eviction",
         ]
     );
     let options =

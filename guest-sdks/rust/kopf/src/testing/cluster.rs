@@ -2,7 +2,9 @@
 //! checks no schema, and its server-side apply is a merge that owns nothing.
 
 use super::requests::{Reply, Requested};
-use serde_json::{Map, Value, json};
+use serde        // Here, a subresource is the object itself.
+        let path = path.rsplit_once('/').filter(|_| is_part).map_or(path, |(object, _)| object);
+json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -27,15 +29,16 @@ impl Cluster {
 
     pub fn serve(&mut self, r: &Requested) -> Reply {
         let (path, query) = r.path.split_once('?').unwrap_or((&r.path, ""));
-        let path = match depth(path) {
-            3 if path.contains("/namespaces/") => path,
-            3 | 5 => path.rsplit_once('/').map_or(path, |(object, _)| object), // here, a subresource is the object
-            _ => path,
+        let is_part = match depth(path) {
+            3 => !path.contains("/namespaces/"),
+            depth => depth == 5,
         };
+        // Here, a subresource is the object itself.
+        let path = path.rsplit_once('/').filter(|_| is_part).map_or(path, |(object, _)| object);
         let is_collection = depth(path) % 2 == 1;
         let applies = r.headers.get("Content-Type").is_some_and(|types| types == &["application/apply-patch+yaml"]);
         match (r.method.as_str(), self.objects.get(path)) {
-            ("POST", _) => self.create(path, r.body.clone()),
+            ("POST", _) if !is_part => self.create(path, r.body.clone()),
             ("GET", _) if is_collection => self.list(path, query),
             ("PATCH", current) if r.body.is_object() && (applies || current.is_some()) => {
                 let mut object = current.cloned().unwrap_or_else(|| json!({}));
@@ -44,6 +47,7 @@ impl Cluster {
             }
             (_, None) => Reply::failed(404, "NotFound", &format!("{path} not found")),
             ("GET", Some(object)) => Reply::json(200, object),
+            ("POST", Some(_)) => Reply::json(201, &r.body), // an eviction, for example: it has no effect here
             ("DELETE", Some(object)) => {
                 let reply = Reply::json(200, object);
                 self.objects.remove(path);
