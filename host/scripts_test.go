@@ -69,6 +69,8 @@ func TestScriptsSayWhatIsWrong(t *testing.T) {
 		"children of an unnamed owner":   {`function fn() { kopf.adopt({}); }`, "the owner has no name: set one"},
 		"one function to execute":        {`async function fn() { await kopf.execute(() => {}); }`, "kopf.execute: a list of functions, or an object with functions by their ids, is expected"},
 		"a promise in a patch":           {`function fn({ patch }) { patch.status.x = Promise.resolve(1); }`, "TypeError: a promise has no form in JSON: await it first"},
+		"a map as the result":            {`function fn() { return new Map([["a", 1]]); }`, "TypeError: a map has no form in JSON: Object.fromEntries makes an object of it"},
+		"a set in a patch":               {`function fn({ patch }) { patch.status.x = { zones: new Set(["a"]) }; }`, "TypeError: a set has no form in JSON: [...set] is a list"},
 		"a promise in a memo":            {`function fn({ memo }) { memo.update("x", async () => 1); }`, "a promise has no form in JSON: await it first"},
 		"a change of the object":         {`function fn({ spec }) { spec.size = 1; }`, "object is not extensible"},
 		"a change of a missing part":     {`function fn({ status }) { status.phase = "Ready"; }`, "object is not extensible"},

@@ -12,8 +12,10 @@ import { Task, byNumber, callee, release as forget, within } from "kopf/tasks";
 globalThis.kopf = kopf;
 Math.random = host.random; // clones would share the numbers of QuickJS
 
-// JSON has {} for a promise that a script does not await: in results, patches, memos and bodies.
-Object.defineProperty(Promise.prototype, "toJSON", { value() { throw new TypeError("a promise has no form in JSON: await it first"); } });
+// JSON has {} for these, so results, patches, memos and bodies would lose what is in them.
+for (const [type, advice] of [[Promise, "await it first"], [Map, "Object.fromEntries makes an object of it"], [Set, "[...set] is a list"]]) {
+  Object.defineProperty(type.prototype, "toJSON", { value() { throw new TypeError(`a ${type.name.toLowerCase()} has no form in JSON: ${advice}`); } });
+}
 
 // script is the script of a request for the registration, and its name.
 export function script(request) {
