@@ -278,9 +278,10 @@ fn evaluate(task: &Rc<Task>, function: &Callback, values: &[abi::Value]) -> Resu
     Ok(verdict)
 }
 
-/// An object does not fit into the argument of the handler: it gets an event about that.
+/// An object does not fit into the argument of the handler: it gets an event about that, unless it is under review. Then
+/// the user gets the error, and the request may be a dry run.
 fn unfit(task: &Rc<Task>, err: Error) -> Error {
-    if task.body.borrow().is_some() {
+    if task.body.borrow().is_some() && !matches!(task.call.kind.as_str(), "validate" | "mutate") {
         let events = Events::of(task);
         if let Err(errno) = events.post("Error", "DecodeError", &err.to_string()) {
             events.task.host.log(task.id, Level::Debug as u32, &format!("no event about this: {errno}"));
@@ -315,6 +316,36 @@ impl Lifecycle {
             Lifecycle::AllAtOnce => "all_at_once",
             Lifecycle::Randomized => "randomized",
             Lifecycle::Shuffled => "shuffled",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::module::Module;
+    use crate::operator::Operator;
+    use crate::testing::host::TestHost;
+    use kopf_abi::tag;
+
+    #[test]
+    fn objects_that_do_not_fit_get_events_unless_they_are_reviewed() {
+        let cases = [
+            ("create", Handler::create("x", async |_: Change<u32>| ()), 1),
+            ("validate", Handler::validate("x", async |_: Review<u32>| ()), 0),
+            ("mutate", Handler::mutate("x", async |_: Review<u32>| ()), 0),
+        ];
+        for (kind, handler, events) in cases {
+            let host = Rc::new(TestHost::default());
+            let mut operator = Operator::new();
+            operator.add(handler.id("x"));
+            let mut frame = Vec::new();
+            let header = format!(r#"{{"handler":0,"id":"x","kind":"{kind}"}}"#);
+            abi::push_segment(&mut frame, tag::HEADER, header.as_bytes());
+            abi::push_segment(&mut frame, tag::BODY, br#"{"spec":{"size":"large"}}"#);
+            let step = Module::new(operator, host.clone()).start(1, frame);
+            assert!(String::from_utf8_lossy(&step).contains("spec: invalid type: map, expected u32"), "{kind}");
+            assert_eq!(host.state.borrow().events.len(), events, "{kind}");
         }
     }
 }

@@ -27,7 +27,7 @@ mod conversion;
 mod diff;
 mod driver;
 mod fixture;
-mod host;
+pub(crate) mod host;
 mod requests;
 #[cfg(not(target_family = "wasm"))]
 mod runner;
