@@ -165,8 +165,31 @@ func TestClusterOfTests(t *testing.T) {
 	if got := list(""); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("the list is %v", got)
 	}
-	if got := list("app=x"); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("the list of app=x is %v", got)
+	for selector, want := range map[string][]string{
+		"app=x": {"a"}, "app==x": {"a"}, "app=y": nil, "app!=x": {"b"}, "app!=y": {"a", "b"}, "app": {"a"}, "!app": {"b"}, "app,app!=x": nil,
+	} {
+		if got := list(selector); !slices.Equal(got, want) {
+			t.Errorf("the list of %s is %v, want %v", selector, got, want)
+		}
+	}
+	everywhere := a
+	everywhere.Namespace = ""
+	var all []string
+	for pod, err := range everywhere.List(kopf.ListOptions{}) {
+		all = append(all, pod.Get("metadata", "name").String())
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if slices.Sort(all); !slices.Equal(all, []string{"a", "b", "c"}) {
+		t.Errorf("the list of all namespaces is %v", all)
+	}
+	for _, unknown := range []kopf.ListOptions{{Labels: "app in (x,y)"}, {Fields: "metadata.name=a"}} {
+		for _, err := range a.List(unknown) {
+			if !errors.Is(err, kopf.ErrInvalid) {
+				t.Errorf("%+v: %v", unknown, err)
+			}
+		}
 	}
 	steps := []struct {
 		name string

@@ -1,6 +1,7 @@
 package kopftest
 
 import (
+	"net/url"
 	"sort"
 	"strconv"
 	"strings"
@@ -163,11 +164,16 @@ func (m *memory) create(path string, r Request) *Answer {
 	return m.store(path, object)
 }
 
-// list lists a collection, as far as labels with equal signs select it.
+// list lists a collection, as far as a selector of labels selects it.
 func (m *memory) list(path, query string) *Answer {
+	values, err := url.ParseQuery(query)
+	labels := values.Get("labelSelector")
+	if err != nil || values.Has("fieldSelector") || strings.ContainsRune(labels, '(') {
+		return failed(400, "BadRequest", "kopftest does not know this selector: set Host.Answer")
+	}
 	var paths []string
 	for p := range m.objects {
-		if parent := p[:strings.LastIndexByte(p, '/')]; parent == path && selected(m.objects[p], query) {
+		if isIn(p, path) && isSelected(m.objects[p], labels) {
 			paths = append(paths, p)
 		}
 	}
@@ -179,18 +185,23 @@ func (m *memory) list(path, query string) *Answer {
 	return &Answer{Body: kopf.Map{"kind": "List", "metadata": kopf.Map{}, "items": items}}
 }
 
-func selected(object kopf.Map, query string) bool {
+// isIn tells whether an object is in a collection: that of its namespace, or that of all namespaces.
+func isIn(object, collection string) bool {
+	parent := object[:strings.LastIndexByte(object, '/')]
+	end := strings.LastIndexByte(collection, '/')
+	within, ok := strings.CutPrefix(parent, collection[:end]+"/namespaces/")
+	return parent == collection || ok && strings.HasSuffix(within, collection[end:])
+}
+
+// isSelected understands app=db, app==db, app!=db, app, and !app.
+func isSelected(object kopf.Map, selector string) bool {
 	labels := kopf.ViewOf(object).Get("metadata", "labels")
-	for _, part := range strings.Split(query, "&") {
-		selector, ok := strings.CutPrefix(part, "labelSelector=")
-		if !ok {
-			continue
-		}
-		selector = strings.NewReplacer("%3D", "=", "%2C", ",", "%2F", "/").Replace(selector)
-		for _, term := range strings.Split(selector, ",") {
-			if key, value, _ := strings.Cut(term, "="); labels.Get(key).String() != value {
-				return false
-			}
+	for _, term := range strings.Split(selector, ",") {
+		key, value, compares := strings.Cut(strings.Replace(term, "==", "=", 1), "=")
+		name := strings.Trim(key, "! ")
+		fits := labels.Has(name) && (!compares || labels.Get(name).String() == strings.TrimSpace(value))
+		if name != "" && fits == strings.ContainsRune(key, '!') {
+			return false
 		}
 	}
 	return true

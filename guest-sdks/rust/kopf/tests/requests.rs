@@ -37,7 +37,24 @@ fn objects_come_and_go() {
         maps.update(&ConfigMap { metadata: Meta { name: "a".into() }, data: Map::new() }).await?;
         assert!(matches!(maps.update(&made).await, Err(ApiError::Conflict(_))));
         assert_eq!(maps.list().all().await?.len(), 2);
-        assert_eq!(maps.list().labels("app=db").next().await?.unwrap()["metadata"]["name"], "b");
+        let selections: [(&str, &[&str]); 6] = [
+            ("app=db", &["b"]),
+            ("app==db", &["b"]),
+            ("app", &["b"]),
+            ("app!=db", &["a"]),
+            ("!app", &["a"]),
+            ("app!=x,!y", &["a", "b"]),
+        ];
+        for (labels, names) in selections {
+            let found = maps.list().labels(labels).all().await?;
+            assert!(found.iter().map(|map| &map["metadata"]["name"]).eq(names), "{labels}: {found:?}");
+        }
+        let elsewhere = maps.clone().within("ns2");
+        elsewhere.create(&json!({"metadata": {"name": "c"}})).await?;
+        assert_eq!(maps.clone().everywhere().list().all().await?.len(), 3);
+        assert_eq!(maps.list().all().await?.len(), 2);
+        assert!(matches!(maps.list().labels("app in (db)").all().await, Err(ApiError::Invalid(_))));
+        assert!(matches!(maps.list().fields("metadata.name=b").all().await, Err(ApiError::Invalid(_))));
         maps.delete("a").await?;
         let gone = maps.get("a").await.unwrap_err();
         assert_eq!((gone.status().unwrap().code, gone.to_string().contains("not found")), (404, true));

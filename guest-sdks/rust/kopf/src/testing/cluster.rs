@@ -80,21 +80,39 @@ impl Cluster {
         self.store(&path, object)
     }
 
-    /// Lists a collection, as far as labels with equal signs select it.
+    /// Lists a collection, as far as a selector of labels selects it.
     fn list(&self, path: &str, query: &str) -> Reply {
-        let inside = |other: &str| other.rsplit_once('/').is_some_and(|(parent, _)| parent == path);
-        let found = self.objects.iter().filter(|(path, object)| inside(path) && is_selected(object, query));
+        let labels = query.split('&').find_map(|part| part.strip_prefix("labelSelector=")).unwrap_or_default();
+        if labels.contains("%28") || query.contains("fieldSelector=") {
+            return Reply::failed(400, "BadRequest", "the fixture does not know this selector: see Fixture::respond");
+        }
+        let labels = labels.replace("%3D", "=").replace("%2C", ",").replace("%2F", "/").replace("%21", "!");
+        let found = self.objects.iter().filter(|(other, object)| is_in(other, path) && is_selected(object, &labels));
         let items: Vec<&Value> = found.map(|(_, object)| object).collect();
         Reply::json(200, json!({"kind": "List", "metadata": {}, "items": items}))
     }
 }
 
-fn is_selected(object: &Value, query: &str) -> bool {
+/// Whether an object is in a collection: that of its namespace, or that of all namespaces.
+fn is_in(object: &str, collection: &str) -> bool {
+    let parent = object.rsplit_once('/').map_or(object, |(parent, _)| parent);
+    let (root, plural) = collection.rsplit_once('/').unwrap_or_default();
+    let within = parent.strip_prefix(root).and_then(|rest| rest.strip_prefix("/namespaces/"));
+    parent == collection || within.is_some_and(|within| within.split_once('/').is_some_and(|(_, rest)| rest == plural))
+}
+
+/// Understands `app=db`, `app==db`, `app!=db`, `app`, and `!app`.
+fn is_selected(object: &Value, selector: &str) -> bool {
     let labels = &object["metadata"]["labels"];
-    let selector = query.split('&').find_map(|part| part.strip_prefix("labelSelector=")).unwrap_or_default();
-    let selector = selector.replace("%3D", "=").replace("%2C", ",").replace("%2F", "/");
-    let mut terms = selector.split(',').filter_map(|term| term.split_once('='));
-    terms.all(|(key, value)| labels[key] == value)
+    selector.split(',').filter(|term| !term.is_empty()).all(|term| {
+        let (key, value) = match term.split_once('=') {
+            Some((key, value)) => (key, Some(value.trim_start_matches('='))),
+            None => (term, None),
+        };
+        let label = &labels[key.trim_matches('!')];
+        let fits = if let Some(value) = value { label == value } else { !label.is_null() };
+        fits != key.contains('!')
+    })
 }
 
 /// The number of segments of a path after that of its version: a collection has 1 or 3 of
