@@ -154,8 +154,20 @@ impl StdError for HandlerError {
 /// }
 /// ```
 ///
-/// The operator `?` makes it of every error type. These mean what the option `errors` of the handler says:
-/// by default, to try again after its `backoff`. A [`HandlerError`] in their chain of sources says otherwise.
+/// The operator `?` makes it of every type that implements [`std::error::Error`]. These mean what the option `errors` of
+/// the handler says: by default, to try again after its `backoff`. A [`HandlerError`] in their chain of sources says
+/// otherwise. For others, such as `anyhow::Error` and boxes of errors, say it:
+///
+/// ```
+/// # use kopf::{Change, Error};
+/// # fn connect() -> Result<(), Box<dyn std::error::Error>> {
+/// #     Ok(())
+/// # }
+/// async fn update_fn(c: Change) -> kopf::Result {
+///     connect().map_err(Error::temporary)?;
+///     Ok(())
+/// }
+/// ```
 ///
 /// It does not implement [`std::error::Error`], as every type that does becomes one.
 ///
