@@ -181,3 +181,15 @@ type RequestError struct {
 
 // Error is the message of the host.
 func (e *RequestError) Error() string { return e.Message }
+
+// Is lets errors.Is find context.DeadlineExceeded in a timeout, and context.Canceled in a request of a handler
+// that was cancelled.
+func (e *RequestError) Is(target error) bool {
+	switch e.Code {
+	case RequestTimeout:
+		return target == context.DeadlineExceeded
+	case RequestCancelled:
+		return target == context.Canceled
+	}
+	return false
+}

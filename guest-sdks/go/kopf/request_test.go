@@ -1,6 +1,7 @@
 package kopf_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -281,6 +282,20 @@ func TestFetch(t *testing.T) {
 	host.Answer = nil
 	if _, err := c.Fetch(kopf.Request{URL: "https://a/"}); !errors.As(err, &refused) || refused.Code != kopf.RequestUnreachable {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestErrorsOfContextsInRequests: callers of functions that take a context look for its errors.
+func TestErrorsOfContextsInRequests(t *testing.T) {
+	host := kopftest.New(t)
+	for code, want := range map[string]error{kopf.RequestTimeout: context.DeadlineExceeded, kopf.RequestCancelled: context.Canceled, kopf.RequestUnreachable: nil} {
+		host.Answer = func(kopftest.Request) *kopftest.Answer { return &kopftest.Answer{Code: code} }
+		_, err := kopf.Fetch(host.Change(kopftest.Fixture{Body: body}).Context(), kopf.Request{URL: "https://a/"})
+		for _, sentinel := range []error{context.DeadlineExceeded, context.Canceled} {
+			if errors.Is(err, sentinel) != (sentinel == want) {
+				t.Errorf("%s is %v: %v", code, sentinel, errors.Is(err, sentinel))
+			}
+		}
 	}
 }
 
