@@ -92,6 +92,29 @@ func TestScriptsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestScriptsShowCauses: an error is often about another one, which is what has happened.
+func TestScriptsShowCauses(t *testing.T) {
+	t.Parallel()
+	for _, thrown := range []string{
+		`new Error("outer", { cause: inner })`, `new kopf.PermanentError("outer", { cause: inner })`,
+		`new kopf.TemporaryError("outer", { delay: 5, cause: inner })`, `new kopf.AdmissionError("outer", { code: 403, cause: inner })`,
+	} {
+		m := scripted(t, `function fn() { const inner = new RangeError("inner", { cause: new Error("innermost") }); throw `+thrown+`; }`)
+		task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{}`), &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer task.Release(t.Context())
+		_, causes, _ := strings.Cut(step.Error.Stack, "\nCaused by RangeError: inner\n")
+		if step.Error.Message != "outer" || !strings.Contains(causes, "\nCaused by Error: innermost\n") {
+			t.Errorf("%s: %+v", thrown, step.Error)
+		}
+		if seconds := step.Error.Delay.Seconds; (seconds == 5) != strings.Contains(thrown, "delay") || (step.Error.Code == 403) != strings.Contains(thrown, "code") {
+			t.Errorf("%s: %+v", thrown, step.Error)
+		}
+	}
+}
+
 // TestScriptsChoosePausesOfEvents: without an error, they would be ignored.
 func TestScriptsChoosePausesOfEvents(t *testing.T) {
 	t.Parallel()

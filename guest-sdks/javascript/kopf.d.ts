@@ -504,14 +504,14 @@ declare namespace kopf {
 
   /** The handler is called again: after 60 seconds, or after the delay in seconds; null is at once. */
   class TemporaryError extends Error {
-    constructor(message?: string, delay?: number | null | { delay?: number | null });
+    constructor(message?: string, delay?: number | null | { delay?: number | null; cause?: unknown });
     delay: number | null | undefined;
   }
   /** The handler fails, and is not called again for this cause. */
   class PermanentError extends Error {}
   /** Refuses a review, with a status of HTTP: 500 by default. */
   class AdmissionError extends Error {
-    constructor(message?: string, code?: number | { code?: number });
+    constructor(message?: string, code?: number | { code?: number; cause?: unknown });
     code: number;
   }
   /** The handler is to end. */

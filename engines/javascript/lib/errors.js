@@ -9,8 +9,9 @@ class Named extends Error {
 // delay in seconds; null is at once.
 export class TemporaryError extends Named {
   constructor(message = "", delay = undefined) {
-    super(message);
-    this.delay = delay !== null && typeof delay === "object" ? delay.delay : delay;
+    const options = delay !== null && typeof delay === "object" ? delay : { delay };
+    super(message, options); // which may have a cause
+    this.delay = options.delay;
   }
 }
 
@@ -20,8 +21,9 @@ export class PermanentError extends Named {}
 // AdmissionError refuses a review, with the code of HTTP.
 export class AdmissionError extends Named {
   constructor(message = "", code = 500) {
-    super(message);
-    this.code = code !== null && typeof code === "object" ? code.code : code;
+    const options = code !== null && typeof code === "object" ? code : { code };
+    super(message, options);
+    this.code = options.code;
   }
 }
 
@@ -57,7 +59,7 @@ export function failure(thrown) {
   if (error instanceof TemporaryError && !isDelay(error.delay)) {
     error = new TypeError(`${nameOf(error)}: ${error.message} (its delay is a number of seconds, or null, not ${String(error.delay)})`);
   }
-  const report = { kind: kindOf(error), message: String(error.message), type: nameOf(error), stack: stackOf(error) };
+  const report = { kind: kindOf(error), message: String(error.message), type: nameOf(error), stack: traced(error) };
   if (error instanceof TemporaryError && error.delay !== undefined) report.delay = error.delay;
   if (error instanceof AdmissionError) report.code = error.code;
   return report;
@@ -87,6 +89,17 @@ function kindOf(error) {
 export function stackOf(error) {
   const lines = String(error.stack ?? "").split("\n");
   return lines.filter((line) => line.trim() && !line.includes("(kopf") && !line.includes("(native)")).join("\n");
+}
+
+// traced is the stack of an error, with its causes and their stacks.
+function traced(error) {
+  let text = stackOf(error);
+  let cause = error.cause;
+  for (let rest = 5; cause instanceof Error && rest > 0; rest--) {
+    text += `\nCaused by ${nameOf(cause)}: ${cause.message}\n${stackOf(cause)}`.trimEnd();
+    cause = cause.cause;
+  }
+  return text;
 }
 
 // located is the message of an error with its place in the script, for one line.
