@@ -2,11 +2,13 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
@@ -24,10 +26,11 @@ type Watcher struct {
 
 // Follow watches objects from a version on, by one watch after the other, until one fails.
 //
-// Errors: those of the watch; the version is too old, so that the objects have to be listed again.
+// Errors: those of the watch; the objects have to be listed again, because the version is too old, or because the server has older data
+// than before.
 func Follow(ctx context.Context, client dynamic.ResourceInterface, version string, to Watcher) error {
-	for {
-		next, err := follow(ctx, client, version, to)
+	for again := false; ; again = true {
+		next, err := follow(ctx, client, version, again, to)
 		if err != nil {
 			return err
 		}
@@ -35,13 +38,18 @@ func Follow(ctx context.Context, client dynamic.ResourceInterface, version strin
 	}
 }
 
-// follow watches until the watch ends. It returns the version to continue from.
-func follow(ctx context.Context, client dynamic.ResourceInterface, version string, to Watcher) (string, error) {
+// follow watches until the watch ends. It returns the version to continue from. The version may be from an earlier watch.
+func follow(ctx context.Context, client dynamic.ResourceInterface, version string, again bool, to Watcher) (string, error) {
 	stream, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	if err != nil {
 		return "", err
 	}
 	defer stream.Stop()
+	if again {
+		if err := isSameServer(ctx, client, version); err != nil {
+			return "", err
+		}
+	}
 	for event := range stream.ResultChan() {
 		object, ok := event.Object.(*unstructured.Unstructured)
 		if event.Type == watch.Error || !ok {
@@ -57,6 +65,21 @@ func follow(ctx context.Context, client dynamic.ResourceInterface, version strin
 		}
 	}
 	return version, backoffs.Pause(ctx, pause)
+}
+
+// isSameServer fails if the server has older data than a version that it has returned before: it was restored from a backup. Such a server
+// accepts a watch from the future version, and sends nothing until it has reached that version. It is asked after the watch was opened: if
+// it is replaced later, that watch ends.
+func isSameServer(ctx context.Context, client dynamic.ResourceInterface, version string) error {
+	page, err := client.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	now := page.GetResourceVersion()
+	if order, err := resourceversion.CompareResourceVersion(now, version); err == nil && order < 0 { // some servers have versions that cannot be compared
+		return apierrors.NewResourceExpired(fmt.Sprintf("the server has older data than before: the version %s after %s", now, version))
+	}
+	return nil
 }
 
 // pageSize is the number of objects in a page. Tenants choose how large their objects are, up to megabytes, and all of a page are in
