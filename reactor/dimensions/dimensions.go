@@ -23,3 +23,9 @@ type Key struct {
 	Namespace string
 	Peering   bool
 }
+
+// Overlaps reports whether two dimensions can have the same objects: those of one resource, in any of its versions.
+func (k Key) Overlaps(other Key) bool {
+	same := k.resource.Group == other.resource.Group && k.resource.Plural == other.resource.Plural && k.Peering == other.Peering
+	return same && (k.Namespace == other.Namespace || k.Namespace == "" || other.Namespace == "")
+}

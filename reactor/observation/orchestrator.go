@@ -103,8 +103,8 @@ func (o *Orchestrator) adjust(ctx context.Context) {
 	}
 }
 
-// launch starts a stream after its predecessor has ended, so that no object is handled
-// twice at the same time. Memberships in peering objects do not end with the context, but
+// launch starts a stream after those have ended that had the same objects, maybe in another version, so that
+// no object is handled twice at the same time. Memberships in peering objects do not end with the context, but
 // only with Leave.
 func (o *Orchestrator) launch(ctx context.Context, d *dimensions.Dimension) {
 	group := &o.streams
@@ -113,12 +113,17 @@ func (o *Orchestrator) launch(ctx context.Context, d *dimensions.Dimension) {
 	}
 	own, cancel := context.WithCancel(ctx)
 	key, stream := d.Key(), &running{d.Resource, cancel, make(chan struct{})}
-	before := o.ending[key]
+	var before []*running
+	for other, ending := range o.ending {
+		if other.Overlaps(key) {
+			before = append(before, ending)
+		}
+	}
 	o.running[key] = stream
 	group.Add(1) // Wait or Leave waits for the stream, which may outlive the goroutine.
 	go func() {
-		if before != nil {
-			<-before.done
+		for _, ending := range before {
+			<-ending.done
 		}
 		o.Start(own, d, func() {
 			o.ended(&key, stream)

@@ -114,6 +114,32 @@ func TestStreamsDoNotOverlap(t *testing.T) {
 	})
 }
 
+// The stream of another version has the same objects, so it waits, too: a handler of an object that still runs was called again meanwhile.
+func TestStreamsOfVersionsDoNotOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{}
+		o := newTestOrchestrator(s)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := selectors.Resource{Group: "example.com", Version: "v1", Plural: "apples", Kind: "First", Namespaced: true}
+		second, other := first, first
+		second.Version, second.Kind = "v2", "Second"
+		other.Group, other.Kind = "example.org", "Other"
+		o.serveNamespaces(ctx, []string{"a"})
+		o.serveResources(ctx, []selectors.Resource{first}, nil)
+		synctest.Wait()
+		o.serveResources(ctx, []selectors.Resource{second, other}, nil)
+		time.Sleep(3 * time.Second)
+		s.mu.Lock()
+		want := []string{"begin a/apples First", "begin a/apples Other", "end a/apples First", "begin a/apples Second"}
+		if diff := cmp.Diff(want, s.lines); diff != "" {
+			t.Errorf("in their order (-want +got):\n%s", diff)
+		}
+		s.mu.Unlock()
+		cancel()
+		o.Wait()
+	})
+}
+
 // TestGoneStreams checks which streams have lost their objects: those of resources that no
 // scan finds in any version, and of namespaces that were deleted.
 func TestGoneStreams(t *testing.T) {

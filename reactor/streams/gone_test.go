@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -81,5 +83,53 @@ func TestDeletionsNeedNoRoom(t *testing.T) {
 			t.Error("it waits for room")
 		}
 		s.queues.Drain(cancel, 0)
+	})
+}
+
+// upgraded is a cluster with one object, which was deleted before it is listed in its second version.
+type upgraded struct{}
+
+func (upgraded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "/v2/") {
+		return stocked(0).RoundTrip(r)
+	}
+	return stocked(1).RoundTrip(r)
+}
+
+// TestDeletionsBetweenTwoVersions: the stream of another version begins when the former one has ended, and knows its objects.
+func TestDeletionsBetweenTwoVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := newNoting()
+		s := newScene(t, upgraded{}, guest)
+		indices, leave := s.Generations.Present().Services.Indices, s.serve(t)
+		synctest.Wait()
+		leave()
+		s.dimension.Resource.Version = "v2"
+		leave = s.serve(t)
+		synctest.Wait()
+		leave()
+		if want := []string{"listed", watching.Deleted}; !slices.Equal(guest.types, want) || s.Memories.Count() != 0 || indices.Len() != 0 || len(s.Served.left) != 0 {
+			t.Errorf("the events are %v; %d objects are remembered, and %d indexed", guest.types, s.Memories.Count(), indices.Len())
+		}
+	})
+}
+
+// TestStreamsOfSeveralVersions: nothing is kept for a successor while another stream has the objects, and sees their ends.
+func TestStreamsOfSeveralVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, stocked(1), newNoting())
+		first := s.serve(t)
+		second := *s
+		second.dimension.Resource.Version = "v2"
+		last := second.serve(t)
+		synctest.Wait()
+		first()
+		if len(s.Served.left) != 0 {
+			t.Error("the objects of the first version are kept")
+		}
+		last()
+		if len(s.Served.left) != 1 {
+			t.Errorf("those of the last version are not: %v", s.Served.left)
+		}
 	})
 }

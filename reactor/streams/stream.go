@@ -78,23 +78,39 @@ type Set struct {
 	left  map[dimensions.Key]watching.Objects // objects that were known when their stream ended
 }
 
-// follow passes the known objects of an ended stream to its successor. The resource or the
-// namespace may have been absent for long, and the deletions of its objects were missed.
+// follow passes the known objects of ended streams to their successor, which may have another version of the resource. The resource
+// or the namespace may have been absent for long, and the deletions of its objects were missed.
 func (s *Set) follow(key dimensions.Key, stream *watching.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.left[key]; known != nil {
-		stream.Inherit(known)
-		delete(s.left, key)
+	var all watching.Objects
+	for ended, known := range s.left {
+		if !ended.Overlaps(key) {
+			continue
+		}
+		if all == nil {
+			all = known
+		} else {
+			maps.Copy(all, known)
+		}
+		delete(s.left, ended)
+	}
+	if all != nil {
+		stream.Inherit(all)
 	}
 }
 
-// leave keeps the known objects of a stream for a possible successor.
+// leave keeps the known objects of a stream for a possible successor. A stream of another version that runs sees their ends itself.
 func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(stream.Known()) == 0 {
 		return
+	}
+	for other := range s.items {
+		if other.Dimension.Key().Overlaps(key) {
+			return
+		}
 	}
 	if s.left == nil {
 		s.left = map[dimensions.Key]watching.Objects{}
