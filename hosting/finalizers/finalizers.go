@@ -308,18 +308,21 @@ func (f *Finalizers) find(ctx context.Context) error {
 	if all == nil {
 		return fmt.Errorf("the resources of the cluster: %w", err)
 	}
-	if f.hides(err) {
-		f.hidden = err
+	namespaces, failure := f.namespaces(ctx)
+	if failure != nil {
+		return failure
 	}
-	namespaces, err := f.namespaces(ctx)
-	if err != nil {
-		return err
-	}
-	places := []place{}
-	for _, resource := range all {
-		if !slices.Contains(f.options.Resources, resource.String()) {
+	places, known := []place{}, map[selectors.Key]bool{}
+	for _, name := range f.options.Resources {
+		key := keyOf(name)
+		resource, found := among(all, key)
+		if !found && lacks(err, key.Group) {
+			f.hidden = err
+		}
+		if !found || known[resource.Key()] {
 			continue
 		}
+		known[resource.Key()] = true
 		scopes := namespaces
 		if !resource.Namespaced {
 			scopes = []string{""}
@@ -332,18 +335,35 @@ func (f *Finalizers) find(ctx context.Context) error {
 	return nil
 }
 
-// hides reports whether a discovery lacks group versions of the resources.
-func (f *Finalizers) hides(err error) bool {
+// keyOf reads the name of a resource: kopfexamples.v1.kopf.dev.
+func keyOf(name string) selectors.Key {
+	plural, rest, _ := strings.Cut(name, ".")
+	version, group, _ := strings.Cut(rest, ".")
+	return selectors.Key{Group: group, Version: version, Plural: plural}
+}
+
+// among returns a resource: in another version if that one is not served any more, as the objects are the same.
+func among(all []selectors.Resource, key selectors.Key) (resource selectors.Resource, found bool) {
+	for _, r := range all {
+		switch {
+		case r.Plural != key.Plural || r.Group != key.Group:
+		case r.Version == key.Version:
+			return r, true
+		case !found:
+			resource, found = r, true
+		}
+	}
+	return resource, found
+}
+
+// lacks reports whether a discovery lacks a version of a group.
+func lacks(err error, group string) bool {
 	var incomplete *discovery.Incomplete
 	if !errors.As(err, &incomplete) {
 		return false
 	}
 	for version := range incomplete.Groups {
-		name := selectors.Resource{Version: version.Version, Group: version.Group}.String()
-		if slices.ContainsFunc(f.options.Resources, func(resource string) bool {
-			_, of, _ := strings.Cut(resource, ".")
-			return of == name
-		}) {
+		if version.Group == group {
 			return true
 		}
 	}

@@ -136,6 +136,17 @@ func TestOnlyTheOwnFinalizerIsRemoved(t *testing.T) {
 	}
 }
 
+// TestAnotherVersionIsTaken: a definition can lose the version that the operator has watched last, such as while the host was away. The
+// objects had kept their finalizers then, and could never disappear.
+func TestAnotherVersionIsTaken(t *testing.T) {
+	if released, err := opened(t, &server{}, "pods.v1beta1", "pods.v1").Release(t.Context()); released != 2 || err != nil {
+		t.Errorf("%d released, %v", released, err)
+	}
+	if released, err := opened(t, &server{}, "pods.v1beta1").Release(t.Context()); released != 2 || err != nil {
+		t.Errorf("of another version: %d released, %v", released, err)
+	}
+}
+
 // TestAConflictIsReadAgain: what others have changed meanwhile stays.
 func TestAConflictIsReadAgain(t *testing.T) {
 	s := &server{conflicts: 1}
@@ -157,7 +168,7 @@ func TestWhatFailsIsNamed(t *testing.T) {
 		t.Errorf("%d released, %v", released, err)
 	}
 	const broken = "example.com/v1"
-	for resource, hidden := range map[string]bool{"things.v1.example.com": true, "things.v2.example.com": false} {
+	for resource, hidden := range map[string]bool{"things.v1.example.com": true, "things.v2.example.com": true, "things.v1.example.org": false} {
 		released, err = opened(t, &server{broken: broken}, resource, "pods.v1").Release(t.Context())
 		if named := err != nil && strings.Contains(err.Error(), broken); released != 2 || named != hidden {
 			t.Errorf("%s: %d released, %v", resource, released, err)
