@@ -109,18 +109,22 @@ func (q *queues) put(s *Source, r *tracing.Record) bool {
 
 // signal says what waits.
 func (q *queues) signal() {
-	if q.count > 0 {
-		raise(q.some)
-	}
-	if q.count >= maxBatch {
-		raise(q.full)
-	}
+	set(q.some, q.count > 0)
+	set(q.full, q.count >= maxBatch)
 }
 
-func raise(flag chan struct{}) {
+// set gives a flag an element, or takes it away.
+func set(flag chan struct{}, raised bool) {
+	if raised {
+		select {
+		case flag <- struct{}{}:
+		default: // it has one
+		}
+		return
+	}
 	select {
-	case flag <- struct{}{}:
-	default: // it is raised
+	case <-flag:
+	default:
 	}
 }
 

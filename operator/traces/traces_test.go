@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +112,30 @@ func TestSpansArriveAsOTLP(t *testing.T) {
 	if sent, dropped := e.Counts(); sent != 2 || dropped != 0 {
 		t.Errorf("%d are sent, %d dropped", sent, dropped)
 	}
+}
+
+// transport answers without a network.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestABurstIsOneRequest: one without spans followed each.
+func TestABurstIsOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(t.Context(), target(t, "http://collector:4318", nil), "operator", "", zerolog.Nop())
+		requests := 0
+		e.client.Transport = transport(func(*http.Request) (*http.Response, error) {
+			requests++
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		})
+		for range 3 {
+			e.Record(record())
+		}
+		time.Sleep(time.Minute)
+		if err := e.Close(t.Context()); err != nil || requests != 1 {
+			t.Errorf("%d requests, %v", requests, err)
+		}
+	})
 }
 
 // TestHandlersNeverWaitForACollector: while it does not answer, spans are queued, then dropped.
