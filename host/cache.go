@@ -42,6 +42,12 @@ func cacheDir(dir string) (string, error) {
 	return dir, nil
 }
 
+// isWritable reports whether files can be made in a directory: not if its file system is read-only.
+func isWritable(dir string) bool {
+	made, err := os.MkdirTemp(dir, "compiling-*")
+	return err == nil && os.Remove(made) == nil
+}
+
 // preparedFile is the path of the rewritten form of a module; empty without a cache.
 func preparedFile(dir, digest string, limits prepare.Limits) string {
 	if dir == "" {
@@ -56,9 +62,6 @@ const preparedSuffix = ".prepared"
 // saveLoadable atomically writes the saved form of a module, with the checksum of its
 // machine code in the same directory.
 func saveLoadable(file, machineCode string, saved []byte) error {
-	if file == "" {
-		return nil
-	}
 	sum, err := sumOf(filepath.Join(filepath.Dir(file), machineCode))
 	if err != nil {
 		return err

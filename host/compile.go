@@ -29,7 +29,7 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if m.restore(dir, file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
 		return nil
 	}
-	place, err := placeFor(dir)
+	place, err := placeFor(dir, m.options.CacheDir != "")
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,13 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if err != nil {
 		return err
 	}
+	if !place.isKept() {
+		return nil
+	}
 	if err := saveLoadable(file, machineCode, m.prepared.Save(digest)); err != nil {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
-	if dir != "" {
-		_ = prune(dir, maxCache, maxCacheFiles) // the module is loaded in any case
-	}
+	_ = prune(dir, maxCache, maxCacheFiles) // the module is loaded in any case
 	return nil
 }
 
@@ -57,9 +58,13 @@ type place struct {
 	temporary bool   // it is removed after the module was loaded
 }
 
-// placeFor returns the cache directory, or a temporary one without a cache.
-func placeFor(dir string) (place, error) {
-	at := place{dir, dir == ""}
+// isKept reports whether the place is the cache directory.
+func (p place) isKept() bool { return p.dir != "" && !p.temporary }
+
+// placeFor returns the cache directory, or a temporary one without a cache. One that nobody has chosen, and that cannot be
+// written, is none.
+func placeFor(dir string, chosen bool) (place, error) {
+	at := place{dir, dir == "" || !chosen && !isWritable(dir)}
 	if at.temporary {
 		var err error
 		if at.dir, err = exchangeDir(); err != nil {

@@ -21,8 +21,8 @@ const mostMemory = 2 << 30
 type Options struct {
 	// CacheDir is the directory of compiled code. It holds native code, so it must belong to
 	// the user of the process, and no other user may write to it. The host creates it with
-	// mode 0700. Empty: kopf/wasm in the user's cache directory. CacheOff disables the
-	// cache.
+	// mode 0700. Empty: kopf/wasm in the user's cache directory; nothing is kept if that cannot
+	// be written. CacheOff disables the cache.
 	CacheDir string
 
 	// MaxInstances bounds the instances that exist at once, and so the running invocations,

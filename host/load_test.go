@@ -222,6 +222,28 @@ func TestCacheFolder(t *testing.T) {
 			t.Errorf("files: %v", files)
 		}
 	})
+	t.Run("cannot be written", func(t *testing.T) {
+		const folder = "/proc/self/task" // of this user, who cannot make files in it
+		if _, err := os.Stat(folder); err != nil {
+			t.Skip(err)
+		}
+		home := t.TempDir()
+		t.Setenv("XDG_CACHE_HOME", home)
+		if err := errors.Join(os.Mkdir(filepath.Join(home, "kopf"), 0o700), os.Symlink(folder, filepath.Join(home, "kopf", "wasm"))); err != nil {
+			t.Fatal(err)
+		}
+		m, err := Load(context.Background(), "op.wasm", asm.Guest(nil).Encode(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close(context.Background())
+		if got := result(t, m, "", &testEnv{}); got != "1" {
+			t.Errorf("result %s", got)
+		}
+		if _, err := load(t, asm.Guest(nil).Encode(), Options{CacheDir: folder}); err == nil {
+			t.Error("a folder that was chosen is ignored")
+		}
+	})
 	t.Run("off", func(t *testing.T) {
 		t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "none"))
 		if _, err := load(t, asm.Guest(nil).Encode(), Options{CacheDir: CacheOff}); err != nil {
