@@ -73,10 +73,9 @@ func cached(dir, key string, make func() (map[string][]byte, error)) (map[string
 	if err != nil {
 		return nil, err
 	}
-	if err := writeEntry(path, content); err != nil {
-		return nil, err
+	if writeEntry(path, content) == nil { // the packages are packed in any case
+		_ = prune(dir, filepath.Base(path), maxBytes)
 	}
-	_ = prune(dir, filepath.Base(path), maxBytes) // the packages are packed in any case
 	return made, nil
 }
 

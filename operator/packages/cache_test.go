@@ -89,3 +89,12 @@ func TestUsedEntriesOfTheCacheStay(t *testing.T) {
 		t.Errorf("the cache has %s", got)
 	}
 }
+
+// TestPackagesWithoutACache: a cache that cannot be written, on a read-only or full disk, makes each start slow, but everything works.
+func TestPackagesWithoutACache(t *testing.T) {
+	pack := func() (map[string][]byte, error) { return map[string][]byte{"a": []byte("1")}, nil }
+	made, err := cached(filepath.Join(t.TempDir(), "absent"), "key", pack)
+	if err != nil || string(made["a"]) != "1" {
+		t.Errorf("%v, %v", made, err)
+	}
+}
