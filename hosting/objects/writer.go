@@ -242,29 +242,29 @@ func (w *writer) writeOne(ctx context.Context) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o.busy = false
-	switch {
-	case err == nil:
+	if err == nil {
 		o.present = status
 		o.pauses.Reset()
-		if o.seen != nil { // before or after the write
-			o.present = o.seen.status
-			w.doubt(o)
-		}
+	}
+	if o.seen != nil { // before or after the write, which can have an effect and fail
+		o.present = o.seen.status
+	}
+	switch {
+	case err == nil:
+		w.doubt(o)
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil: // the object is gone, or another one
 	default:
 		pause := o.pauses.Next()
 		w.log.Warn().Err(err).Str("operator", key.String()).Dur("pause", pause).Msg("The status cannot be written; the host tries again.")
-		time.AfterFunc(pause, func() { w.again(o, status) })
+		time.AfterFunc(pause, func() { w.again(o) })
 	}
 	return true
 }
 
-// again asks for a status that could not be written, unless there is a newer one.
-func (w *writer) again(o *object, status *api.Status) {
+// again asks for the newest status to be written, after a write has failed.
+func (w *writer) again(o *object) {
 	w.mu.Lock()
-	if o.wanted == nil {
-		o.wanted = status
-	}
+	o.wanted = o.newest // not written if the server has it by now
 	w.mu.Unlock()
 	w.wake()
 }

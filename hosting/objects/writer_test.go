@@ -164,6 +164,34 @@ func TestFailedWritesAreRepeated(t *testing.T) {
 	})
 }
 
+// TestAFailedWriteIsNotRepeatedLater: after a newer status, an earlier one was written again, with its event. A write that had an effect,
+// though its answer was lost, hid that the server did not have the newest status.
+func TestAFailedWriteIsNotRepeatedLater(t *testing.T) {
+	for reason, answered := range map[string]bool{"Serving": false, "Ended": true} {
+		t.Run(reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, r := written(t)
+				w.observed(key, "u", status(reason, 1))
+				r.fail = errors.New("no connection")
+				w.want(key, status("Loading", 1))
+				synctest.Wait() // it is being written
+				if answered {
+					w.observed(key, "u", status("Loading", 1))
+				}
+				time.Sleep(1500 * time.Millisecond) // it has failed
+				r.mu.Lock()
+				r.fail, r.statuses = nil, nil
+				r.mu.Unlock()
+				w.want(key, status("Ended", 1))
+				time.Sleep(time.Minute)
+				if statuses, _ := r.sent(); len(statuses) != 1 || !strings.Contains(statuses[0], `"Ended"`) {
+					t.Errorf("written %q", statuses)
+				}
+			})
+		})
+	}
+}
+
 // TestForgedStatusesAreWrittenAgain: what another client has written does not stay. A watch that
 // is late causes no request.
 func TestForgedStatusesAreWrittenAgain(t *testing.T) {
