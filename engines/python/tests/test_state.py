@@ -197,6 +197,11 @@ class Activities(unittest.TestCase):
     def test_settings_can_be_copied(self):
         self.assertEqual(self.changes("import copy\nassert copy.deepcopy(settings).posting.level == 20"), ({}, None))
 
+    def test_pools_of_threads_are_limits(self):
+        pools = "import concurrent.futures as c\nsettings.execution.executor = c.ThreadPoolExecutor("
+        self.assertEqual(self.changes(pools + "3)"), ({"execution.max_workers": 3}, None))
+        self.assertEqual(self.changes(pools + ")"), ({}, None))
+
     def test_what_cannot_be_is_an_error(self):
         self.assertIn("did you mean level", self.changes("settings.posting.levle = 1")[1])
         self.assertIn("no threads", self.changes("settings.execution.executor = 1")[1])

@@ -1,7 +1,9 @@
 """The settings of the operator, as startup handlers change them by attributes."""
 
 import collections.abc
+import concurrent.futures
 import difflib
+import os
 
 from kopf import _codec, _errors, _references, _storages
 
@@ -90,6 +92,10 @@ class _Group:
         if name not in self.__dict__ or name.startswith("_"):
             raise _errors.SettingError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
         if (self._name, name) == ("execution", "executor"):
+            if isinstance(value, concurrent.futures.ThreadPoolExecutor):  # its size is what it can mean here, unless it is the default
+                if value._max_workers != min(32, (os.cpu_count() or 1) + 4):
+                    self.__dict__["max_workers"] = value._max_workers
+                return
             raise _errors.SettingError("settings.execution.executor: there are no threads in the sandbox, and each sync function has an "
                                        "instance of its own. Limit how many run at once by settings.execution.max_workers.")
         self.__dict__[name] = value
