@@ -22,7 +22,7 @@ var dispensable = map[string][]string{"cffi": {"cffi", "_cffi_backend"}, "crypto
 
 // advice says what to use in place of distributions that are native code.
 var advice = map[string]string{
-	"bcrypt":             "use hashlib.scrypt or hashlib.pbkdf2_hmac of the standard library",
+	"bcrypt":             "use hashlib.pbkdf2_hmac of the standard library",
 	"cffi":               "it loads native code for other packages: use packages in plain Python",
 	"cryptography":       "it has no form in plain Python: let the API server or another service sign and encrypt; hashes are in hashlib and hmac; the package google-auth needs it in its newest versions, and not in google-auth<2.48",
 	"grpcio":             "it has no form in plain Python: call the service by HTTP and JSON",
@@ -47,7 +47,7 @@ var advice = map[string]string{
 	"google-crc32c":      "use zlib.crc32, or remove the package that requires it",
 	"scipy":              "it has no form in plain Python",
 	"httptools":          "remove it: the sandbox has no sockets",
-	"argon2-cffi":        "use hashlib.scrypt of the standard library",
+	"argon2-cffi":        "use hashlib.pbkdf2_hmac of the standard library",
 	"pynacl":             "it has no form in plain Python",
 	"greenlet":           "the sandbox has no threads: use asyncio",
 	"gevent":             "the sandbox has no sockets: use asyncio",
