@@ -352,6 +352,29 @@ func TestRequirementsAreResolved(t *testing.T) {
 	}
 }
 
+// TestRequirementsRunNoCode: the folder of a script and its list of requirements can come from others. Nothing of them runs outside of the
+// sandbox: neither a module in place of pip, nor what builds a package.
+func TestRequirementsRunNoCode(t *testing.T) {
+	needPip(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	code := fmt.Sprintf("open(%q, 'a').write(__file__ + '\\n')\n", ran)
+	project := "[build-system]\nrequires = []\nbuild-backend = 'evil'\nbackend-path = ['.']\n\n[project]\nname = 'evil'\nversion = '1'\n"
+	folder := tree(t, map[string]string{"pip.py": code, "runpy.py": code, "evil/evil.py": code, "evil/pyproject.toml": project})
+	t.Chdir(folder)
+	for _, text := range []string{"./evil", "-e ./evil", "evil @ file://" + folder + "/evil", "evil @ git+file://" + folder + "/evil"} {
+		if err := os.WriteFile("requirements.txt", []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := (&Packer{From: "requirements.txt", CacheDir: host.CacheOff}).Files(t.Context(), nil)
+		if err == nil || !strings.Contains(err.Error(), "only wheels are packed") {
+			t.Errorf("%q: %v", text, err)
+		}
+		if by, err := os.ReadFile(ran); err == nil {
+			t.Errorf("%q: code has run: %s", text, by)
+		}
+	}
+}
+
 func TestNoPip(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	list := filepath.Join(tree(t, map[string]string{"requirements.txt": "one"}), "requirements.txt")

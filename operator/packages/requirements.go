@@ -3,6 +3,7 @@ package packages
 import (
 	"bytes"
 	"context"
+	_ "embed" // pip.py
 	"errors"
 	"fmt"
 	"os"
@@ -133,11 +134,16 @@ func drop(folder, file string) error {
 	return err
 }
 
+// guarded runs pip without code of the current folder, and without code of packages.
+//
+//go:embed pip.py
+var guarded string
+
 // findPip returns the command of pip.
 func findPip(ctx context.Context) ([]string, error) {
-	for _, pip := range [][]string{{"python3", "-m", "pip"}, {"python", "-m", "pip"}, {"pip3"}, {"pip"}} {
-		if err := exec.CommandContext(ctx, pip[0], append(pip[1:len(pip):len(pip)], "--version")...).Run(); err == nil {
-			return pip, nil
+	for _, python := range []string{"python3", "python"} {
+		if err := exec.CommandContext(ctx, python, "-c", guarded, "--version").Run(); err == nil {
+			return []string{python, "-c", guarded}, nil
 		}
 	}
 	return nil, errors.New("this machine has no pip, which finds the packages: install it (apt-get install python3-pip), or name a folder of wheels: --packages DIR")
