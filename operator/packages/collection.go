@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/host/files"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // collection gathers the files of packages, by their paths in site-packages.
@@ -55,7 +55,7 @@ func escaped(path string) string {
 
 // addFolder adds a folder that has packages as site-packages has them.
 func (c *collection) addFolder(root string) error {
-	owners := map[string]string{}
+	natives := map[string]bool{}
 	err := filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -76,10 +76,10 @@ func (c *collection) addFolder(root string) error {
 		case !entry.Type().IsRegular():
 			return fmt.Errorf("%s is not a regular file: symbolic links are not packed", rel)
 		case isNative(rel):
-			owners[rel] = ""
+			natives[rel] = true
 			return nil
 		}
-		f, err := os.Open(full)
+		f, err := boundedfile.Open(full) // it may be a pipe now
 		if err != nil {
 			return err
 		}
@@ -88,26 +88,40 @@ func (c *collection) addFolder(root string) error {
 	if err != nil {
 		return err
 	}
-	for native := range owners {
-		c.addNative(c.ownerOf(root, native), native)
+	owners := ownersOf(root, natives)
+	for native := range natives {
+		c.addNative(owners[native], native)
 	}
 	return nil
 }
 
-// ownerOf returns the distribution that has installed a file: by the lists of installed files,
-// or else by the name of the folder.
-func (c *collection) ownerOf(root, native string) string {
+// ownersOf returns the distributions that have installed files: by the lists of installed files, or else by the names of the folders.
+func ownersOf(root string, installed map[string]bool) map[string]string {
+	owners := map[string]string{}
 	records, _ := filepath.Glob(filepath.Join(escaped(root), "*.dist-info", "RECORD")) // the pattern is valid
 	for _, record := range records {
-		text, err := os.ReadFile(record)
-		if err == nil && (bytes.HasPrefix(text, []byte(native+",")) || bytes.Contains(text, []byte("\n"+native+","))) {
-			name, _, _ := strings.Cut(filepath.Base(filepath.Dir(record)), "-")
-			return name
+		if len(owners) == len(installed) {
+			break
+		}
+		text, err := boundedfile.ReadNamed(record, boundedfile.MaxDocument)
+		if err != nil {
+			continue // the names of the folders are there
+		}
+		name, _, _ := strings.Cut(filepath.Base(filepath.Dir(record)), "-")
+		for line := range strings.Lines(string(text)) {
+			file, _, _ := strings.Cut(line, ",")
+			if _, known := owners[file]; installed[file] && !known {
+				owners[file] = name
+			}
 		}
 	}
-	name, _, _ := strings.Cut(native, "/")
-	name, _, _ = strings.Cut(name, ".")
-	return name
+	for file := range installed {
+		if owners[file] == "" {
+			name, _, _ := strings.Cut(file, "/")
+			owners[file], _, _ = strings.Cut(name, ".")
+		}
+	}
+	return owners
 }
 
 // add adds a file of a package. It reads at most what is left of the limit.

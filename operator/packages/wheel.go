@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/host/files"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // addWheel adds the content of a wheel, as pip would install it.
@@ -22,11 +23,22 @@ func (c *collection) addWheel(file string) error {
 	if tag := parts[len(parts)-3]; !strings.Contains(tag, "py3") && !strings.Contains(tag, "cp3") {
 		return fmt.Errorf("%s is for %s: the engine is Python 3.11", base, tag)
 	}
-	archive, err := zip.OpenReader(file)
+	opened, err := boundedfile.Open(file)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", base)
+	}
+	archive, err := zip.NewReader(opened, info.Size())
 	if err != nil {
 		return fmt.Errorf("%s: %w", base, err)
 	}
-	defer func() { _ = archive.Close() }() // it was only read
 	if len(archive.File) > files.MaxFiles {
 		return fmt.Errorf("%s: %w: more than %d files", base, ErrTooLarge, files.MaxFiles)
 	}
