@@ -83,3 +83,21 @@ func TestWaitsOfCancelledPluginsEnd(t *testing.T) {
 		t.Errorf("it has looked %d times whether the wait is over", asked)
 	}
 }
+
+// TestLongWaitsOfPluginsAskRarely: thousands of plugins may wait, and what asking takes is in no account.
+func TestLongWaitsOfPluginsAskRarely(t *testing.T) {
+	asked := map[time.Duration]int{}
+	count, waited := 0, time.Duration(0)
+	for waited < time.Hour {
+		waited += pollAfter(waited)
+		count++
+		for _, until := range []time.Duration{time.Second, time.Minute, time.Hour} {
+			if waited <= until {
+				asked[until] = count
+			}
+		}
+	}
+	if asked[time.Second] != 10 || asked[time.Minute] > 100 || asked[time.Hour] > 3700 {
+		t.Errorf("asked %v times", asked)
+	}
+}
