@@ -55,8 +55,12 @@ func escaped(path string) string {
 
 // addFolder adds a folder that has packages as site-packages has them.
 func (c *collection) addFolder(root string) error {
+	root, err := filepath.EvalSymlinks(root) // of a link, WalkDir visits nothing else
+	if err != nil {
+		return err
+	}
 	natives := map[string]bool{}
-	err := filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -45,3 +45,14 @@ func TestPackagesReadNoEndlessFiles(t *testing.T) {
 		})
 	}
 }
+
+func TestLinkToAFolderOfPackages(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(tree(t, map[string]string{"one.py": ""}), link); err != nil {
+		t.Fatal(err)
+	}
+	c := newCollection(1 << 20)
+	if err := c.addPath(link, true); err != nil || pathsOf(c.files) != "one.py" {
+		t.Errorf("%s, %v", pathsOf(c.files), err)
+	}
+}
