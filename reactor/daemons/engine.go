@@ -53,7 +53,7 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 	if a.Cause.Deleted() {
 		return e.stopAll(a.Memory.all(), abi.StopResourceDeleted), nil
 	}
-	matched, err := a.Cause.Match(ctx, e.living(a.Memory, false))
+	matched, err := a.Cause.Match(ctx, e.living(ctx, a, false))
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,14 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 		a.Cause.Log.Error(fmt.Sprintf("Daemons and timers of the object cannot run, and will be started again in %v seconds: %v", CrowdedDelay.Seconds(), crowded))
 		return append(e.stopAll(a.Memory.all(), abi.StopFiltersMismatch), CrowdedDelay), nil
 	}
-	ids := registries.IDs(matched)
-	slices.Sort(ids)
-	mismatched := slices.DeleteFunc(a.Memory.all(), func(d *daemon) bool {
-		_, matches := slices.BinarySearch(ids, d.handler.ID)
-		return matches || d.generation != e.Generation.ID() // daemons of older generations stop in any case
+	var mismatched []*daemon
+	a.Cause.Work(ctx, len(matched)*lookup, func() {
+		ids := registries.IDs(matched)
+		slices.Sort(ids)
+		mismatched = slices.DeleteFunc(a.Memory.all(), func(d *daemon) bool {
+			_, matches := slices.BinarySearch(ids, d.handler.ID)
+			return matches || d.generation != e.Generation.ID() // daemons of older generations stop in any case
+		})
 	})
 	return e.stopAll(mismatched, abi.StopFiltersMismatch), nil
 }
@@ -86,16 +89,22 @@ func (e *Engine) Bury(m *Memory) {
 
 // Guards reports whether daemons or timers must be stopped before the object is deleted.
 func (e *Engine) Guards(ctx context.Context, a *Attendance) (bool, error) {
-	return a.Cause.MatchesAny(ctx, e.living(a.Memory, true))
+	return a.Cause.MatchesAny(ctx, e.living(ctx, a, true))
 }
+
+// lookup is the size of a text that takes as long to read as it takes to find the daemon of a handler, in bytes: see Services.Work.
+const lookup = 64
 
 // living returns the handlers that have not ended by themselves for this object. With
 // guarding, it adds those for which the object still keeps its finalizer.
-func (e *Engine) living(m *Memory, guarding bool) []*registries.Handler {
-	return slices.DeleteFunc(slices.Clone(e.Handlers), func(h *registries.Handler) bool {
-		over, guarded := m.IsOver(h.ID)
-		return over && (!guarding || !guarded)
+func (e *Engine) living(ctx context.Context, a *Attendance, guarding bool) (found []*registries.Handler) {
+	a.Cause.Work(ctx, len(e.Handlers)*lookup, func() {
+		found = slices.DeleteFunc(slices.Clone(e.Handlers), func(h *registries.Handler) bool {
+			over, guarded := a.Memory.IsOver(h.ID)
+			return over && (!guarding || !guarded)
+		})
 	})
+	return found
 }
 
 // stopAll takes the next step to stop each of the daemons.

@@ -1,11 +1,13 @@
 package daemons
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
@@ -44,5 +46,26 @@ func TestDaemonsCount(t *testing.T) {
 	}
 	if m.Renew(1); used() != 0 {
 		t.Errorf("%d bytes are used for those of replaced handlers", used())
+	}
+}
+
+// TestManyHandlersOfDaemonsCount: which of ten thousand handlers run is asked for each event, and takes a millisecond: it is computing of
+// the operator.
+func TestManyHandlersOfDaemonsCount(t *testing.T) {
+	for count, want := range map[int]int{3: 0, 1000: 1} {
+		s := newScene(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
+		e := &Engine{}
+		for i := range count {
+			e.Handlers = append(e.Handlers, s.handler(t, fmt.Sprintf(`{"kind":"daemon","id":"h%d","resource":{"args":["x"]},"labels":{"a":"b"}}`, i)))
+		}
+		works := 0
+		s.cause.Compute = func(_ context.Context, do func()) {
+			works++
+			do()
+		}
+		a := &Attendance{Cause: s.cause, Memory: &s.memory}
+		if found := e.living(t.Context(), a, true); len(found) != count || works != want {
+			t.Errorf("%d of %d handlers, %d pieces of work, want %d", len(found), count, works, want)
+		}
 	}
 }
