@@ -64,7 +64,7 @@ func TestDeclarationsAreListedInPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	to, known := &last{}, map[hosting.Key]bool{}
-	_ = s.listAndWatch(ctx, place{api.Namespaced, ""}, to, known) // until the watch
+	_, _ = s.listAndWatch(ctx, place{api.Namespaced, ""}, to, known) // until the watch
 	if to.count != count || len(known) != count {
 		t.Errorf("%d declarations, %d known", to.count, len(known))
 	}

@@ -32,6 +32,10 @@ const (
 	lastPause  = time.Minute
 )
 
+// believed is how long a definition has to be missing until its objects are: a proxy without a server, or a server that has just
+// started, can say so for a while, and all operators would end.
+const believed = time.Minute
+
 // Options configure a source.
 type Options struct {
 	Config     *rest.Config // of the host
@@ -174,16 +178,22 @@ func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 // follow lists and watches one place. After a failure it lists again.
 func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 	known := map[hosting.Key]bool{}
+	var missing time.Time // since when the definition has been missing; zero: it is there
 	for pauses := (backoffs.Doubling{First: firstPause, Most: lastPause}); ; {
 		began := time.Now()
-		err := s.listAndWatch(ctx, p, to, known)
+		listed, err := s.listAndWatch(ctx, p, to, known)
 		if ctx.Err() != nil {
 			return
 		}
 		if time.Since(began) > lastPause {
 			pauses.Reset()
 		}
-		if apierrors.IsNotFound(err) { // The definition was removed, and all objects with it.
+		switch {
+		case listed, !apierrors.IsNotFound(err):
+			missing = time.Time{}
+		case missing.IsZero():
+			missing = time.Now()
+		case time.Since(missing) >= believed: // The definition was removed, and all objects with it.
 			for key := range known {
 				s.forget(to, known, key)
 			}
@@ -195,21 +205,21 @@ func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 	}
 }
 
-// listAndWatch declares all objects, and then their changes, until a watch fails.
-func (s *Source) listAndWatch(ctx context.Context, p place, to hosting.Sink, known map[hosting.Key]bool) error {
+// listAndWatch declares all objects, and then their changes, until a watch fails. It reports whether it has listed the objects.
+func (s *Source) listAndWatch(ctx context.Context, p place, to hosting.Sink, known map[hosting.Key]bool) (listed bool, err error) {
 	present := map[hosting.Key]bool{}
 	version, err := apiserver.List(ctx, p.of(s.client), func(o *unstructured.Unstructured) { //nolint:contextcheck // the guard writes with the context of its own run
 		present[s.changed(to, known, p.kind, o)] = true
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	for key := range known {
 		if !present[key] {
 			s.forget(to, known, key)
 		}
 	}
-	return apiserver.Follow(ctx, p.of(s.client), version, apiserver.Watcher{
+	return true, apiserver.Follow(ctx, p.of(s.client), version, apiserver.Watcher{
 		Changed: func(o *unstructured.Unstructured) { s.changed(to, known, p.kind, o) }, //nolint:contextcheck // the guard writes with the context of its own run
 		Deleted: func(o *unstructured.Unstructured) { s.forget(to, known, keyOf(p.kind, o)) },
 	})
