@@ -63,7 +63,7 @@ func (t *Conversation) declare(specs []abi.Handler) ([]*registries.Handler, erro
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", spec.ID, err)
 		}
-		child := &registries.Handler{ID: ids.Generate("", &spec.ID, t.Handler.ID, ""), Spec: spec, Criteria: criteria}
+		child := &registries.Handler{ID: ids.Generate(spec.ID, t.Handler.ID, ""), Spec: spec, Criteria: criteria}
 		child.Starter, child.Asker, child.Index, child.Depth = t.Task, t.Task, i, t.Handler.Depth+1
 		child.Fn = fmt.Sprintf("%s/%s", t.Handler.Fn, cmp.Or(spec.Fn, fmt.Sprintf("#%d", i)))
 		child.Meter = t.Handler.Meter.Children()

@@ -16,21 +16,17 @@ func Registered(h abi.Handler) string {
 	if h.Kind == abi.KindIndex {
 		return h.ID
 	}
-	return Generate("", &h.ID, "", strings.Join(h.Field, "."))
+	return Generate(h.ID, "", strings.Join(h.Field, "."))
 }
 
 // Generate joins the id of a handler with the id of its parent as a prefix and the field
-// as a suffix. If id is nil, it uses the name of the function. Empty parts are left out.
-func Generate(function string, id *string, parent, field string) string {
-	full := function
-	if id != nil {
-		full = *id
-	}
+// as a suffix, if there are any.
+func Generate(id, parent, field string) string {
 	if field != "" {
-		full += "/" + field
+		id += "/" + field
 	}
 	if parent != "" {
-		full = parent + "/" + full
+		id = parent + "/" + id
 	}
-	return full
+	return id
 }

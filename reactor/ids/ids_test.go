@@ -8,22 +8,19 @@ import (
 )
 
 func TestGenerate(t *testing.T) {
-	explicit, empty := "explicit", ""
 	tests := []struct {
-		name          string
-		id            *string
-		parent, field string
-		want          string
+		name              string
+		id, parent, field string
+		want              string
 	}{
-		{"by the function", nil, "", "", "fn"},
-		{"explicit", &explicit, "", "", "explicit"},
-		{"explicitly empty", &empty, "parent", "", "parent/"},
-		{"of a field", nil, "", "spec.field", "fn/spec.field"},
-		{"of a parent and a field", &explicit, "a/b", "spec.field", "a/b/explicit/spec.field"},
+		{"alone", "fn", "", "", "fn"},
+		{"empty", "", "parent", "", "parent/"},
+		{"of a field", "fn", "", "spec.field", "fn/spec.field"},
+		{"of a parent and a field", "fn", "a/b", "spec.field", "a/b/fn/spec.field"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := ids.Generate("fn", test.id, test.parent, test.field); got != test.want {
+			if got := ids.Generate(test.id, test.parent, test.field); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

@@ -79,10 +79,9 @@ func samePatchOps(c Case, got any) bool {
 }
 
 func generateID(c Case) (any, error) {
-	var id *string
-	if text, ok := c.In["id"].(string); ok {
-		id = &text
+	id, ok := c.In["id"].(string)
+	if !ok {
+		id = dicts.LookupString(c.In, "function") // as the SDKs do
 	}
-	return ids.Generate(dicts.LookupString(c.In, "function"), id,
-		dicts.LookupString(c.In, "prefix"), dicts.LookupString(c.In, "suffix")), nil
+	return ids.Generate(id, dicts.LookupString(c.In, "prefix"), dicts.LookupString(c.In, "suffix")), nil
 }
