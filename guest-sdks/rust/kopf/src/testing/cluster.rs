@@ -2,9 +2,7 @@
 //! checks no schema, and its server-side apply is a merge that owns nothing.
 
 use super::requests::{Reply, Requested};
-use serde        // Here, a subresource is the object itself.
-        let path = path.rsplit_once('/').filter(|_| is_part).map_or(path, |(object, _)| object);
-json::{Map, Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
