@@ -6,10 +6,14 @@ import (
 	"io/fs"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/operator/apiserver"
+	"github.com/kopf-wasm/kopf/operator/guesttest"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -89,4 +93,32 @@ func TestErrorsOfRun(t *testing.T) {
 	if err := Run(over, Options{Guests: []guests.Guest{&starting{}}, Login: never, Log: zerolog.Nop()}); err != nil {
 		t.Errorf("a context that has ended: %v", err)
 	}
+}
+
+// TestAnOperatorThatDoesNotEndIsClosed: its author chooses how long its end takes. In a process with other operators, nothing of it stays.
+func TestAnOperatorThatDoesNotEndIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := &guesttest.Guest{
+			Handlers: []abi.Handler{{Kind: abi.KindCleanup, ID: "fn"}},
+			Do:       map[string]guesttest.Handler{"fn": func(*guesttest.Call, *abi.Answer) *abi.Step { return guesttest.Wait(1e6) }},
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		op, err := New(ctx, inMemory(apiserver.New(nil), Options{Guests: []guests.Guest{guest}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		op.Start(ctx, func(err error) { ended <- err })
+		<-op.Ready()
+		stop()
+		if err := <-ended; !errors.Is(err, ErrExitTimeout) {
+			t.Errorf("it has ended: %v", err)
+		}
+		time.Sleep(time.Minute)
+		op.mu.Lock()
+		defer op.mu.Unlock()
+		if !op.closed {
+			t.Error("its modules are not closed")
+		}
+	})
 }

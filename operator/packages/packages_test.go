@@ -361,7 +361,7 @@ func TestRequirementsRunNoCode(t *testing.T) {
 	project := "[build-system]\nrequires = []\nbuild-backend = 'evil'\nbackend-path = ['.']\n\n[project]\nname = 'evil'\nversion = '1'\n"
 	folder := tree(t, map[string]string{"pip.py": code, "runpy.py": code, "evil/evil.py": code, "evil/pyproject.toml": project})
 	t.Chdir(folder)
-	for _, text := range []string{"./evil", "-e ./evil", "evil @ file://" + folder + "/evil", "evil @ git+file://" + folder + "/evil"} {
+	for _, text := range []string{"./evil", "-e ./evil", "evil @ git+https://localhost:1/evil"} {
 		if err := os.WriteFile("requirements.txt", []byte(text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

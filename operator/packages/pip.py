@@ -9,7 +9,9 @@ def refuse(event, args):
     if event == 'subprocess.Popen':
         command = args[1] if isinstance(args[1], str) else ' '.join(map(str, args[1]))
         if sys.executable in command or command.split()[0] in ('git', 'hg', 'svn', 'bzr'):
-            raise RuntimeError('only wheels are packed, because building a package would run its code outside of the sandbox')
+            refusal = 'only wheels are packed, because building a package would run its code outside of the sandbox'
+            print('ERROR:', refusal, file=sys.stderr)  # pip shows the frames of its own
+            raise RuntimeError(refusal)
 
 
 sys.addaudithook(refuse)

@@ -160,7 +160,7 @@ func runPip(ctx context.Context, pip, args []string) ([]byte, error) {
 func shown(out []byte) string {
 	var found [][]byte
 	for line := range bytes.Lines(out) {
-		if bytes.HasPrefix(line, []byte("ERROR: ")) {
+		if bytes.HasPrefix(line, []byte("ERROR: ")) && !bytes.HasPrefix(line, []byte("ERROR: Exception:")) { // frames of pip follow
 			found = append(found, bytes.TrimSpace(bytes.TrimPrefix(line, []byte("ERROR: "))))
 		}
 	}

@@ -33,7 +33,7 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 				b.engine.Handlers = []*registries.Handler{b.handler}
 				b.start(t.Context())
 				<-b.done
-				if living := b.engine.living(b.memory, false); len(living) > 0 {
+				if living := b.engine.living(t.Context(), &Attendance{Cause: s.cause, Memory: b.memory}, false); len(living) > 0 {
 					t.Error("it would be started again")
 				}
 				if required, err := b.engine.Guards(t.Context(), &Attendance{Cause: s.cause, Memory: b.memory}); err != nil || required != tt.guarded {
