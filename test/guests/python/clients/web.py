@@ -85,7 +85,7 @@ def watched_by_pykube(_):
 
 def serves(_):
     socket.getaddrinfo("kubernetes.default.svc", 0, flags=socket.AI_CANONNAME)
-    http.server.HTTPServer(("", 8080), None)
+    http.server.HTTPServer(("", 8080), http.server.BaseHTTPRequestHandler)
 
 
 def is_async(spec, **_):
