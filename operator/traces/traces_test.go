@@ -130,6 +130,7 @@ func TestABurstIsOneRequest(t *testing.T) {
 		})
 		for range 3 {
 			e.Record(record())
+			synctest.Wait() // the exporter knows of it
 		}
 		time.Sleep(time.Minute)
 		if err := e.Close(t.Context()); err != nil || requests != 1 {

@@ -119,6 +119,7 @@ func TestStreamsOfSeveralVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, stocked(1), newNoting())
 		first := s.serve(t)
+		synctest.Wait()
 		second := *s
 		second.dimension.Resource.Version = "v2"
 		last := second.serve(t)
