@@ -15,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/registries"
@@ -77,23 +78,23 @@ func (c *cycle) Target() patching.Target {
 // It reports whether the throttling has ended.
 func (c *cycle) throttled(ctx context.Context) bool {
 	c.release()
-	if c.queue.SleepFor(ctx, time.Until(c.memory.trouble.throttler.until), queueing.Throttled) > 0 {
+	if c.queue.SleepFor(ctx, time.Until(c.memory.throttledUntil()), queueing.Throttled) > 0 {
 		return false
 	}
-	c.memory.trouble.throttler.end(c.aside())
+	c.memory.unthrottle(c.aside())
 	return true
 }
 
 // slowDown lets an object wait with which the operator triggers itself too often. A newer
 // event of the object ends the wait.
-func (c *cycle) slowDown(ctx context.Context, pause time.Duration) {
+func (c *cycle) slowDown(ctx context.Context, chain *loops.Chain, pause time.Duration) {
 	c.release()
 	object := c.p.Resource.String() + " " + strings.Trim(dicts.LookupString(c.Body, "metadata", "namespace")+"/"+dicts.LookupString(c.Body, "metadata", "name"), "/")
-	if loop, first := c.p.Loops.Report(c.memory.chain, object, time.Now()); first {
+	if loop, first := c.p.Loops.Report(chain, object, time.Now()); first {
 		c.aside().Warn(fmt.Sprintf("The operator triggers itself: %s. It is slowed down.", loop))
 	}
 	c.queue.SleepFor(ctx, pause, queueing.Looping)
-	c.memory.chain.Paused()
+	chain.Paused()
 }
 
 // begins notes that handlers are called for a new reason, and whether an own patch is the

@@ -23,7 +23,10 @@ func TestThrottledObjectsAreIndexed(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newProcessor(registry, &reactortest.MemoryServer{Object: reactortest.NewObject(1)})
-		p.Memories.recall("uid-1", false).troubled().throttler.until = time.Now().Add(time.Hour)
+		m := p.Memories.recall("uid-1", false)
+		trouble := m.troubled()
+		trouble.throttler.until = time.Now().Add(time.Hour)
+		m.settle(trouble)
 		indexed := false
 		event := watching.Event{Type: watching.Listed, Object: reactortest.NewObject(1), Meta: watching.Meta{UID: "uid-1"}}
 		done := make(chan struct{})

@@ -18,7 +18,7 @@ import (
 )
 
 // memory is what the process remembers of one object, in addition to what is stored on the
-// object. Only the worker of the object uses it.
+// object. Only the worker of the object uses it; there are several if its resource is served in several versions or groups.
 //
 // Kopf: kopf._core.reactor.inventory (v1.45).
 //
@@ -28,7 +28,7 @@ type memory struct {
 	memo       *memos.Memo
 	chain      *loops.Chain                   // of handlings that own patches have caused; nil: none
 	background atomic.Pointer[daemons.Memory] // nil: there were no handlers for daemons and timers so far
-	trouble    *trouble                       // nil: none
+	trouble    atomic.Pointer[trouble]        // nil: none
 	stateLoss  stateLoss
 	first      moment // when the object was first seen
 	generation uint32 // the generation that handled the object last
@@ -41,6 +41,7 @@ type memory struct {
 
 // trouble is what the process remembers of an object whose handling has failed.
 type trouble struct {
+	mu        sync.Mutex // guards the fields below
 	throttler throttler
 	indexing  progression.State // failures and retries of index handlers
 	held      *accounts.Lease   // for them
@@ -61,47 +62,66 @@ func (m moment) time() time.Time { return start.Add(time.Duration(m)) }
 // daemons returns the daemons and timers of the object.
 func (m *memory) daemons() *daemons.Memory {
 	if m.background.Load() == nil {
-		m.background.Store(daemons.NewMemory(m.first.time(), m.generation)) // the idle time begins when an object is first seen
+		m.background.CompareAndSwap(nil, daemons.NewMemory(m.first.time(), m.generation)) // the idle time begins when an object is first seen
 	}
 	return m.background.Load()
 }
 
-// troubled returns the trouble of the object, which settle forgets when it is over.
+// troubled returns the trouble of the object, which nobody else uses until settle.
 func (m *memory) troubled() *trouble {
-	if m.trouble == nil {
-		m.trouble = &trouble{}
+	for {
+		t := m.trouble.Load()
+		if t == nil {
+			m.trouble.CompareAndSwap(nil, &trouble{})
+			continue
+		}
+		t.mu.Lock()
+		if m.trouble.Load() == t {
+			return t
+		}
+		t.mu.Unlock() // it is over
 	}
-	return m.trouble
 }
 
-func (m *memory) settle() {
-	if t := m.trouble; t != nil && t.throttler == (throttler{}) && len(t.indexing.IDs()) == 0 && len(t.remaining) == 0 {
-		m.trouble = nil
+// settle ends the use of a trouble, and forgets it when it is over.
+func (m *memory) settle(t *trouble) {
+	if t.throttler == (throttler{}) && len(t.indexing.IDs()) == 0 && len(t.remaining) == 0 {
+		m.trouble.Store(nil)
 	}
+	t.mu.Unlock()
 }
+
+// isFine reports whether the object has no trouble.
+func (m *memory) isFine() bool { return m.trouble.Load() == nil }
 
 // remaining returns the transformations that are left over.
 func (m *memory) remaining() []patching.Transformation {
-	if m.trouble == nil {
+	if m.isFine() {
 		return nil
 	}
-	return m.trouble.remaining
+	t := m.troubled()
+	defer m.settle(t)
+	return t.remaining
 }
 
 // leave sets the transformations that are left over.
 func (m *memory) leave(remaining []patching.Transformation) {
-	if len(remaining) > 0 || m.trouble != nil {
-		m.troubled().remaining = remaining
-		m.settle()
+	if len(remaining) == 0 && m.isFine() {
+		return
 	}
+	t := m.troubled()
+	defer m.settle(t)
+	t.remaining = remaining
 }
 
 // indexing returns the failures and retries of index handlers.
 func (m *memory) indexing() progression.State {
-	if m.trouble == nil {
+	if m.isFine() {
 		return progression.State{}
 	}
-	return m.trouble.indexing
+	t := m.troubled()
+	defer m.settle(t)
+	return t.indexing
 }
 
 // failureCost is the approximate memory of the failures of an index handler for one object, in bytes.
@@ -110,10 +130,11 @@ const failureCost = 256
 // indexed sets the failures and retries of index handlers. If the account has no room for them,
 // they are forgotten: the handlers are called at the next event of the object.
 func (m *memory) indexed(state progression.State, account *accounts.Account) {
-	if len(state.IDs()) == 0 && m.trouble == nil {
+	if len(state.IDs()) == 0 && m.isFine() {
 		return
 	}
 	t := m.troubled()
+	defer m.settle(t)
 	if t.held == nil {
 		t.held = accounts.NewLease(account, accounts.Indices, t)
 	}
@@ -122,19 +143,38 @@ func (m *memory) indexed(state progression.State, account *accounts.Account) {
 		t.held.Release()
 	}
 	t.indexing = state
-	m.settle()
 }
 
-// isThrottled reports whether events of the object are ignored for now.
-func (m *memory) isThrottled() bool { return m.trouble != nil && m.trouble.throttler.isOn() }
+// throttledUntil returns until when events of the object are ignored; zero: they are not.
+func (m *memory) throttledUntil() time.Time {
+	if m.isFine() {
+		return time.Time{}
+	}
+	t := m.troubled()
+	defer m.settle(t)
+	return t.throttler.until
+}
+
+// unthrottle ends the throttling, unless another worker has.
+func (m *memory) unthrottle(log loggers.Logger) {
+	if m.isFine() {
+		return
+	}
+	t := m.troubled()
+	defer m.settle(t)
+	if t.throttler.isOn() {
+		t.throttler.end(log)
+	}
+}
 
 // judge is throttler.judge. An object without trouble gets some only with an error.
 func (m *memory) judge(ctx context.Context, err error, log loggers.Logger, delays backoffs.Backoffs) bool {
-	if err == nil && m.trouble == nil {
+	if err == nil && m.isFine() {
 		return false
 	}
-	defer m.settle()
-	return m.troubled().throttler.judge(ctx, err, log, delays)
+	t := m.troubled()
+	defer m.settle(t)
+	return t.throttler.judge(ctx, err, log, delays)
 }
 
 // follow forgets the failures of replaced handlers.

@@ -121,14 +121,15 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	span := c.Trace(ctx)
 	defer span.End()
 	ctx = span.In(ctx)
-	if c.memory.isThrottled() {
+	if !c.memory.throttledUntil().IsZero() {
 		if c.it.Indexed != nil {
 			_ = c.index(ctx) // all handlers wait for it; after the throttling, it is repeated
 		}
 		return "", false, c.throttled(ctx)
 	}
-	if pause := p.Loops.Pause(c.memory.chain, time.Now()); c.own && pause > 0 {
-		c.slowDown(ctx, pause)
+	chain := c.memory.chain // a worker of another version can end it meanwhile
+	if pause := p.Loops.Pause(chain, time.Now()); c.own && pause > 0 {
+		c.slowDown(ctx, chain, pause)
 		return "", false, true
 	}
 	version, err = c.run(ctx)

@@ -3,6 +3,7 @@ package processing
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,9 +23,9 @@ import (
 func throttled(ctx context.Context, th *throttler, q *queueing.Queue, delays backoffs.Backoffs, work func() error) {
 	p := &Processor{}
 	c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: p, queue: q, memory: &memory{}}
-	c.memory.trouble = &trouble{throttler: *th}
+	c.memory.trouble.Store(&trouble{throttler: *th})
 	defer func() { *th = c.memory.troubled().throttler }()
-	for c.memory.isThrottled() {
+	for !c.memory.throttledUntil().IsZero() {
 		if !c.throttled(ctx) {
 			return
 		}
@@ -94,6 +95,30 @@ func TestThrottlingBySettings(t *testing.T) {
 		throttled(t.Context(), &throttler{}, q, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
 		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
 			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
+		}
+	})
+}
+
+// TestThrottlingOfTwoVersions: an object has a worker for each version of its resource that is served. One of them forgets the failures of
+// both, while the other one still waits. The process ended then.
+func TestThrottlingOfTwoVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		object, begun := &memory{}, time.Now()
+		var workers sync.WaitGroup // Waited for below.
+		for _, begin := range []time.Duration{0, time.Second / 2} {
+			workers.Go(func() {
+				time.Sleep(begin)
+				c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: &Processor{}, queue: queueing.Alone(), memory: object}
+				for _, err := range []error{errors.New("boo"), nil} {
+					if object.judge(t.Context(), err, c.Log, backoffs.Seconds(1)) {
+						c.throttled(t.Context())
+					}
+				}
+			})
+		}
+		workers.Wait()
+		if took := time.Since(begun); took != 1500*time.Millisecond {
+			t.Errorf("it took %v", took)
 		}
 	})
 }
