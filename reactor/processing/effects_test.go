@@ -79,6 +79,7 @@ func TestPatchesWithoutEffectKeepDelays(t *testing.T) {
 				}
 				server.changed()
 				time.Sleep(150 * time.Second)
+				synctest.Wait()
 				calls := 0
 				for _, inv := range guest.Invocations {
 					if inv.ID == "fn" {

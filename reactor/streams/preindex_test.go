@@ -21,6 +21,7 @@ func TestMoreObjectsThanRoomAreIndexed(t *testing.T) {
 				s.Account = accounts.New(accounts.Limits{PendingMemory: len(reactortest.NewObject(1)) + 1000}) // for one of them
 				e, leave := s.Generations.Present(), s.serve(t)
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if pairs := e.Services.Indices.Len(); pairs != 3 || !e.Indexed.IsOpen() {
 					t.Errorf("%d objects are indexed; all are: %t", pairs, e.Indexed.IsOpen())
 				}
