@@ -209,6 +209,9 @@ class Activities(unittest.TestCase):
                                    ("MultiProgress", "def store(self, **_): pass", "[]"), ("Progress", "pass", "")):
             self.assertIn("storage of its own", self.changes(
                 f"class S(kopf.{base}Storage):\n  {method}\nsettings.persistence.progress_storage = S({args})")[1])
+        for code in ("settings.admission.server = kopf.WebhookServer(port=object())", "settings.watching.label_selectors['x'] = object()",
+                     "settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=b'x')"):
+            self.assertIn("cannot be sent to the host", self.changes(code)[1])
         for code in ("settings.posting.levle = 1", "settings.admission.server = object()", "assert not hasattr(settings.posting, 'levle')\nsettings.posting = 1"):
             op = operator(code, "kopf.on.startup()", args="settings, **_")
             self.assertEqual(op.run(0, activity="startup", settings=self.VALUES)["error"]["kind"], "permanent", code)

@@ -189,11 +189,11 @@ def _selectors(value):
 
 def _describe(name, value):
     if hasattr(value, "_describe"):
-        return value._describe()
-    if name.endswith("_storage"):
+        value = value._describe()
+    elif name.endswith("_storage"):
         raise TypeError(f"settings.{name}: {type(value).__name__} cannot be used: the host stores the state. Use one of the "
                         "storages of kopf with their options, such as kopf.AnnotationsProgressStorage(prefix='…').")
-    if name == "admission.server" and value is not None and not isinstance(value, (dict, str)):
+    elif name == "admission.server" and value is not None and not isinstance(value, (dict, str)):
         raise TypeError(f"settings.{name}: {value!r} cannot run in the sandbox: use kopf.WebhookServer or another class of kopf, "
                         "or the option --admission-server of `kopf run`, which can name a service, too.")
     if isinstance(value, collections.abc.Iterable) and not isinstance(value, (str, bytes, dict, list, tuple, set, frozenset)):
