@@ -70,7 +70,7 @@ type Data struct {
 // # Guarantees
 //
 //   - Between two calls of yield, or of other host functions, at most code of cost Budget
-//     runs, or twice that after a long straight piece.
+//     runs, and maxRegion more in a long straight piece.
 //   - A valid module stays valid and keeps its behaviour, except that long bulk instructions
 //     may write a part before they trap.
 //   - The guest cannot access the counter.
