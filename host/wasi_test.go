@@ -149,7 +149,7 @@ func TestRandomNumbersDiffer(t *testing.T) {
 func TestEmptySystem(t *testing.T) {
 	t.Setenv("KOPF_TEST", "visible")
 	m := loadGo(t, Options{})
-	if got := result(t, m, "environment", &testEnv{}); got != `"0 0 true"` {
+	if got := result(t, m, "environment", &testEnv{}); got != `"[operator] 0 true"` {
 		t.Errorf("arguments, environment, no file: %s", got)
 	}
 }

@@ -8,7 +8,22 @@ import (
 	"github.com/kopf-wasm/kopf/host/imports"
 )
 
-// noStrings is args_sizes_get and environ_sizes_get: none, of 0 bytes.
+// program is the only argument. Libraries such as klog and pflag of Go look for the name of the program when they
+// are loaded, and panic without one.
+const program = "operator\x00"
+
+// argumentSizes is args_sizes_get(count, size).
+func argumentSizes(p Process, stack []uint64) {
+	stack[0] = fault(p.Memory().WriteUint32Le(imports.U32(stack, 0), 1) && p.Memory().WriteUint32Le(imports.U32(stack, 1), uint32(len(program))))
+}
+
+// arguments is args_get(pointers, text).
+func arguments(p Process, stack []uint64) {
+	text := imports.U32(stack, 1)
+	stack[0] = fault(p.Memory().WriteUint32Le(imports.U32(stack, 0), text) && p.Memory().WriteString(text, program))
+}
+
+// noStrings is environ_sizes_get: none, of 0 bytes.
 func noStrings(p Process, stack []uint64) {
 	stack[0] = fault(p.Memory().WriteUint32Le(imports.U32(stack, 0), 0) && p.Memory().WriteUint32Le(imports.U32(stack, 1), 0))
 }

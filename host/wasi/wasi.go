@@ -1,7 +1,7 @@
 // Package wasi holds the functions of wasi_snapshot_preview1 for guests, and their clock.
 //
-// A guest sees an empty system: no arguments, no environment, no sockets, and no files except
-// the three standard streams. The host provides the clock, random numbers and sleeping.
+// A guest sees an empty system: no arguments after the name of the program, no environment, no sockets, and no
+// files except the three standard streams. The host provides the clock, random numbers and sleeping.
 //
 // See https://github.com/WebAssembly/WASI/blob/wasi-0.1/preview1/docs.md
 package wasi
@@ -56,8 +56,8 @@ var Functions = build()
 
 func build() map[string]imports.Function[Process] {
 	all := map[string]imports.Function[Process]{
-		"args_get":          imports.Func("(i32, i32) -> i32", constant(errnoOK)),
-		"args_sizes_get":    imports.Func("(i32, i32) -> i32", noStrings),
+		"args_get":          imports.Func("(i32, i32) -> i32", arguments),
+		"args_sizes_get":    imports.Func("(i32, i32) -> i32", argumentSizes),
 		"environ_get":       imports.Func("(i32, i32) -> i32", constant(errnoOK)),
 		"environ_sizes_get": imports.Func("(i32, i32) -> i32", noStrings),
 		"clock_res_get":     imports.Func("(i32, i32) -> i32", clockResolution),
