@@ -74,6 +74,7 @@ func TestInterruptedHosts(t *testing.T) {
 	h.condition(t, "a", api.Ready, "Serving")
 	marked("2")
 	h.handled(t, "obj")
+	h.space.until(t, "the status has the resources", func() bool { return len(h.declared(t, "a").Status.Resources) > 0 })
 
 	if err := h.client(declarations).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
