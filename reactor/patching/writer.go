@@ -166,6 +166,27 @@ func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error)
 	if err := w.merge(ctx, "status", &p.Merge, status); err != nil {
 		return nil, err
 	}
+	remaining, err := w.transformations(ctx, p)
+	if own := hosts(p.Transformations); clients.IsInvalid(err) && len(own) > 0 && len(own) < len(p.Transformations) {
+		// The finalizer does not wait for what a handler wants: a deletion that is done would begin again, for ever.
+		_, failed := w.transformations(ctx, New(own))
+		err = errors.Join(err, failed)
+	}
+	return remaining, err
+}
+
+// hosts returns the transformations of the host.
+func hosts(all []Transformation) (own []Transformation) {
+	for _, t := range all {
+		if t.Task == nil {
+			own = append(own, t)
+		}
+	}
+	return own
+}
+
+// transformations returns those that lost against newer changes: all of them, or none.
+func (w *writing) transformations(ctx context.Context, p *Patch) ([]Transformation, error) {
 	if len(p.Transformations) == 0 {
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
@@ -161,5 +163,37 @@ func TestRefusedTransformations(t *testing.T) {
 				t.Errorf("%d functions remain, %v", len(done.Remaining), err)
 			}
 		})
+	}
+}
+
+// marking is a task whose function makes an invalid object.
+type marking struct{ unchanging }
+
+func (marking) Transform(context.Context, []byte) ([]byte, error) {
+	return []byte(`{"metadata":{"name":"x","resourceVersion":"5","finalizers":["ours"],"annotations":{"a/b/c":""}}}`), nil
+}
+
+// TestRefusedTransformationsBesideTheFinalizer: the handlers of a deletion that is done would be called again, for ever, if the
+// finalizer stayed because the API server refuses what one of them wants.
+func TestRefusedTransformationsBesideTheFinalizer(t *testing.T) {
+	const body = `{"metadata":{"name":"x","resourceVersion":"5","finalizers":["ours"]}}`
+	var sent []string
+	w := writerTo(func(r *http.Request) (int, string) {
+		text, _ := io.ReadAll(r.Body)
+		sent = append(sent, string(text))
+		if strings.Contains(string(text), "annotations") {
+			return http.StatusUnprocessableEntity, `{"kind":"Status","status":"Failure","code":422,"reason":"Invalid","message":"no","details":{"causes":[{"reason":"FieldValueInvalid","message":"no","field":"metadata.annotations"}]}}`
+		}
+		return http.StatusOK, `{"metadata":{"name":"x","resourceVersion":"6"}}`
+	})
+	account := accounts.New(accounts.Limits{PatchMemory: 1_000_000})
+	p := patching.New([]patching.Transformation{patching.ByTask(marking{}, account, func(_ context.Context, _ int, do func()) { do() })})
+	p.Add(patching.InPlace(causes.AllowDeletion, "ours"))
+	done, err := w.Write(t.Context(), configMap(t, body), p, clients.Hooks{})
+	if !errors.Is(err, patching.ErrTransformation) || len(done.Remaining) > 0 {
+		t.Errorf("%d functions remain, %v", len(done.Remaining), err)
+	}
+	if len(sent) != 2 || !strings.Contains(sent[1], `"remove"`) || !strings.Contains(sent[1], "/metadata/finalizers") {
+		t.Errorf("sent: %q", sent)
 	}
 }
