@@ -109,9 +109,7 @@ func (in *interpreter) valueFunc(spec object) kopf.Filter {
 		case "in":
 			return contains(arg, value)
 		case "gt":
-			number, isNumber := value.(float64)
-			limit, hasLimit := normal(arg).(float64)
-			return isNumber && hasLimit && number > limit
+			return more(value, normal(arg))
 		case "is_none":
 			return value == nil
 		case "is_str":
@@ -156,6 +154,24 @@ func (in *interpreter) whenFunc(spec object) kopf.Filter {
 		}
 		panic(errors.New("unknown callback"))
 	}
+}
+
+// more compares numbers, also those beyond 2^53, which are whole: floats cannot tell them apart.
+func more(a, b any) bool {
+	x, wholeX, isNumber := number(a)
+	y, wholeY, hasLimit := number(b)
+	return isNumber && hasLimit && (x > y || x == y && wholeX > wholeY)
+}
+
+// number is a number, with its whole part.
+func number(value any) (float float64, whole int64, ok bool) {
+	switch value := value.(type) {
+	case float64:
+		return value, int64(value), true
+	case int64:
+		return float64(value), value, true
+	}
+	return 0, 0, false
 }
 
 func equal(a, b any) bool { return reflect.DeepEqual(normal(a), normal(b)) }

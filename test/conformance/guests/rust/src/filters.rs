@@ -80,7 +80,10 @@ fn check(spec: &Rc<Spec>, filter: &Value, field: bool) -> Filter {
             "eq" => equal(&value, arg),
             "ne" => !equal(&value, arg),
             "in" => contains(arg, &value),
-            "gt" => matches!((value.as_f64(), arg.as_f64()), (Some(value), Some(limit)) if value > limit),
+            "gt" => match (value.as_i64(), arg.as_i64()) {
+                (Some(value), Some(limit)) => value > limit, // as they are: floats have fewer digits
+                _ => matches!((value.as_f64(), arg.as_f64()), (Some(value), Some(limit)) if value > limit),
+            },
             "is_none" => value.is_null(),
             "is_str" => value.is_string(),
             "true" | "false" => name == "true",
