@@ -3,6 +3,7 @@
 use crate::call::{Argument, Call};
 use crate::cases::Spec;
 use crate::register;
+use crate::script::ValueError;
 use crate::times::seconds;
 use crate::values::{list, text};
 use kopf::{Error, Value, json};
@@ -89,7 +90,7 @@ impl Call {
     /// Declares or executes sub-handlers.
     async fn subhandlers(&mut self, arg: &Value) -> kopf::Result {
         let Argument::Change(change) = &self.argument else {
-            return Err(Error::permanent("sub-handlers are for handlers of changes"));
+            return Err(ValueError("sub-handlers are for handlers of changes".to_owned()).into());
         };
         let via = text(arg, "via");
         let mut now = Vec::new();
