@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -300,8 +301,8 @@ func TestRivalOfOneTenant(t *testing.T) {
 	}{{[]string{"a"}, false}, {[]string{"a", "b"}, true}, {[]string{""}, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			w, _ := written(t)
-			certain := false
-			w.rival = func(_ string, everywhere bool) { certain = certain || everywhere }
+			var certain atomic.Bool
+			w.rival = func(_ string, everywhere bool) { certain.CompareAndSwap(false, everywhere) }
 			mine, theirs := status("Serving", 1), status("Serving", 1)
 			mine.Host, theirs.Host = "me", "other"
 			for _, namespace := range []string{"", "a", "b"} {
@@ -317,8 +318,8 @@ func TestRivalOfOneTenant(t *testing.T) {
 				}
 			}
 			time.Sleep(time.Minute)
-			if certain != tt.everywhere {
-				t.Errorf("in the namespaces %q: everywhere %t", tt.spaces, certain)
+			if found := certain.Load(); found != tt.everywhere {
+				t.Errorf("in the namespaces %q: everywhere %t", tt.spaces, found)
 			}
 		})
 	}

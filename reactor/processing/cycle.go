@@ -143,9 +143,10 @@ func (c *cycle) run(ctx context.Context) (version string, err error) {
 // is left over survives a cycle that fails before it is applied, unless it is the reason
 // of the failure.
 func (c *cycle) handle(ctx context.Context) (version string, err error) {
-	earlier := c.memory.remaining()
-	c.memory.leave(nil)
-	defer func() { c.Patch.Release(context.WithoutCancel(ctx), len(c.memory.remaining())) }() // after a panic, too
+	of := c.p.Resource.Key()
+	earlier := c.memory.remaining(of)
+	c.memory.leave(of, nil)
+	defer func() { c.Patch.Release(context.WithoutCancel(ctx), len(c.memory.remaining(of))) }() // after a panic, too
 	if len(c.p.Handlers.Spawning) > 0 {
 		c.starts = &daemons.Starts{}
 		defer c.starts.Free()
@@ -158,7 +159,7 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 			var done applied
 			done, err = c.apply(ctx, next, clean)
 			version = done.Version
-			c.memory.leave(done.Remaining)
+			c.memory.leave(of, done.Remaining)
 			if clean || err != nil || done.Gone || done.Version != "" || len(done.Remaining) > 0 {
 				break
 			}
@@ -168,7 +169,7 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 		}
 	}
 	if err != nil && ctx.Err() == nil && c.it.Type != watching.Deleted && !errors.Is(err, patching.ErrTransformation) {
-		c.memory.leave(earlier)
+		c.memory.leave(of, earlier)
 	}
 	return version, err
 }

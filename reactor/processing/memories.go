@@ -15,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // memory is what the process remembers of one object, in addition to what is stored on the
@@ -46,8 +47,8 @@ type trouble struct {
 	indexing  progression.State // failures and retries of index handlers
 	held      *accounts.Lease   // for them
 
-	// remaining are transformations that lost against concurrent changes of the object.
-	remaining []patching.Transformation
+	// remaining are transformations that lost against concurrent changes of the object, by the resources whose handlers have made them.
+	remaining map[selectors.Key][]patching.Transformation
 }
 
 // moment is a time, in a third of the memory: since the start of the process.
@@ -94,24 +95,45 @@ func (m *memory) settle(t *trouble) {
 // isFine reports whether the object has no trouble.
 func (m *memory) isFine() bool { return m.trouble.Load() == nil }
 
-// remaining returns the transformations that are left over.
-func (m *memory) remaining() []patching.Transformation {
+// remaining returns the transformations of a resource that are left over.
+func (m *memory) remaining(of selectors.Key) []patching.Transformation {
 	if m.isFine() {
 		return nil
 	}
 	t := m.troubled()
 	defer m.settle(t)
-	return t.remaining
+	return t.remaining[of]
 }
 
-// leave sets the transformations that are left over.
-func (m *memory) leave(remaining []patching.Transformation) {
+// leave sets the transformations of a resource that are left over.
+func (m *memory) leave(of selectors.Key, remaining []patching.Transformation) {
 	if len(remaining) == 0 && m.isFine() {
 		return
 	}
 	t := m.troubled()
 	defer m.settle(t)
-	t.remaining = remaining
+	if len(remaining) == 0 {
+		delete(t.remaining, of)
+		return
+	}
+	if t.remaining == nil {
+		t.remaining = map[selectors.Key][]patching.Transformation{}
+	}
+	t.remaining[of] = remaining
+}
+
+// drop releases all transformations that are left over.
+func (m *memory) drop(ctx context.Context) {
+	if m.isFine() {
+		return
+	}
+	t := m.troubled()
+	all := t.remaining
+	t.remaining = nil
+	m.settle(t)
+	for _, remaining := range all {
+		patching.New(remaining).Drop(ctx)
+	}
 }
 
 // indexing returns the failures and retries of index handlers.

@@ -10,7 +10,9 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // TestMemosOfObjects checks that memos start as copies of the operator's memo, and
@@ -163,4 +165,19 @@ func TestManySmallMemos(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive(all)
+}
+
+// TestLeftoversAreOfOneVersion: the worker of another version of an object neither applies nor loses what is left over of this one.
+func TestLeftoversAreOfOneVersion(t *testing.T) {
+	guest, object := &reactortest.Scripted{Alive: 1}, &memory{}
+	first, second := selectors.Key{Group: "kopf.dev", Version: "v1", Plural: "things"}, selectors.Key{Group: "kopf.dev", Version: "v2", Plural: "things"}
+	object.leave(first, []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}}})
+	object.leave(second, nil)
+	if here, there := len(object.remaining(first)), len(object.remaining(second)); here != 1 || there != 0 || guest.Alive != 1 {
+		t.Errorf("%d are left of the first version, %d of the second one, and %d alive", here, there, guest.Alive)
+	}
+	object.drop(t.Context())
+	if guest.Alive != 0 || !object.isFine() {
+		t.Errorf("%d are alive when the object is gone; it has no trouble: %t", guest.Alive, object.isFine())
+	}
 }

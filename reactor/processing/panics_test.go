@@ -60,7 +60,7 @@ func TestPanicsReleaseTasks(t *testing.T) {
 	}
 	p, guest := newProcessor(registry, nil), &reactortest.Scripted{Alive: 1}
 	p.Settings.Queueing.ErrorDelays.List = nil
-	p.Memories.recall("uid", false).leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}}})
+	p.Memories.recall("uid", false).leave(p.Resource.Key(), []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}}})
 	p.handleOne(t.Context(), queueing.Item{Event: watching.Event{Type: watching.Modified, Object: reactortest.NewObject(0), Meta: watching.Meta{UID: "uid"}}}, queueing.Alone())
 	if guest.Alive != 0 {
 		t.Error("the task is not released")

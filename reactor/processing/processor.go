@@ -99,7 +99,7 @@ func (p *Processor) LetGo(ctx context.Context, key string) {
 func (p *Processor) forget(ctx context.Context, key string) *memory {
 	item := p.Memories.forget(key)
 	if item != nil {
-		patching.New(item.remaining()).Drop(context.WithoutCancel(ctx))
+		item.drop(context.WithoutCancel(ctx))
 	}
 	return item
 }
@@ -174,7 +174,7 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	of := p.Generation.Services
 	log := loggers.ForObject(&p.Log, p.RefKey, body)
 	log.Post = of.Events
-	c.Object = &handling.Object{Services: of, Resource: &p.Resource, Raw: it.Object, Body: body, Memo: c.memory.memo, Patch: patching.New(c.memory.remaining()), Log: log, Slot: c}
+	c.Object = &handling.Object{Services: of, Resource: &p.Resource, Raw: it.Object, Body: body, Memo: c.memory.memo, Patch: patching.New(c.memory.remaining(p.Resource.Key())), Log: log, Slot: c}
 	if it.Type != watching.Listed {
 		c.EventType = &c.it.Type
 	}

@@ -162,11 +162,11 @@ func TestRemainingTransformations(t *testing.T) {
 			p.Settings.Queueing.ErrorDelays = backoffs.Backoffs{}
 			event := watching.Event{Type: tt.kind, Object: []byte(tt.object), Meta: watching.Meta{UID: "uid"}}
 			memory, guest := p.Memories.recall(event.Meta.Key(), false), &reactortest.Scripted{Alive: 1}
-			memory.leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object, _ patching.Charge) (dicts.Object, error) {
+			memory.leave(p.Resource.Key(), []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object, _ patching.Charge) (dicts.Object, error) {
 				return body, tt.failing
 			}}})
 			p.handleOne(t.Context(), queueing.Item{Event: event}, queueing.Alone())
-			if kept, released := len(memory.remaining()) == 1, guest.Alive == 0; kept != tt.kept || released != tt.released {
+			if kept, released := len(memory.remaining(p.Resource.Key())) == 1, guest.Alive == 0; kept != tt.kept || released != tt.released {
 				t.Errorf("kept: %t, want %t; released: %t, want %t", kept, tt.kept, released, tt.released)
 			}
 		})
@@ -184,7 +184,7 @@ func TestForgottenObjectsKeepNoTasks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, guest := newProcessor(registry, &reactortest.MemoryServer{}), &reactortest.Scripted{Alive: 1}
-			p.Memories.recall("uid", false).leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}}})
+			p.Memories.recall("uid", false).leave(p.Resource.Key(), []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}}})
 			forget(p, t.Context(), "uid")
 			if guest.Alive != 0 {
 				t.Error("the task is not released")
