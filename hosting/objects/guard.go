@@ -203,9 +203,15 @@ func (g *guard) run(ctx context.Context) {
 	g.all.Wait()
 }
 
+// conflictPause is the first pause after a conflict. It is short: a declaration that is deleted before it has the finalizer leaves those
+// of its operator behind.
+const conflictPause = 20 * time.Millisecond
+
 // write writes until the object is as wanted.
 func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
-	for pauses := (backoffs.Doubling{First: firstPause, Most: lastPause}); ; {
+	pauses := backoffs.Doubling{First: firstPause, Most: lastPause}
+	conflicts := backoffs.Doubling{First: conflictPause, Most: lastPause}
+	for {
 		g.mu.Lock()
 		wanted := o.wanted
 		if o.has == wanted || g.objects[key] != o {
@@ -223,10 +229,10 @@ func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
 			o.note(wanted)
 			g.mu.Unlock()
 			pauses.Reset()
+			conflicts.Reset()
 			continue
-		case apierrors.IsConflict(err): // another client has changed the object
-			pauses.Reset()
-			pause = pauses.Next()
+		case apierrors.IsConflict(err): // another client has changed the object, such as the host its status
+			pause = conflicts.Next()
 		default:
 			pause = pauses.Next()
 			g.log.Warn().Err(err).Str("operator", key.String()).Str("finalizer", Finalizer).Dur("pause", pause).Msg("The finalizer of the host cannot be written; the host tries again.")

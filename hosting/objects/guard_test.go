@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -93,6 +95,29 @@ func (x *guardian) wrote(t *testing.T, want ...string) {
 		t.Errorf("wrote %q, want %q", x.sets, want)
 	}
 	x.sets = nil
+}
+
+// TestFinalizersAreWrittenSoonAfterConflicts: the host itself writes the status of a new declaration. One that was deleted within a second
+// had no finalizer yet, and those of its operator stayed.
+func TestFinalizersAreWrittenSoonAfterConflicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := guarding(t)
+		var written time.Time
+		conflicts := 3
+		x.guard.set = func(context.Context, hosting.Key, string, bool) error {
+			if conflicts--; conflicts >= 0 {
+				return apierrors.NewConflict(schema.GroupResource{}, "a", errors.New("changed"))
+			}
+			written = time.Now()
+			return nil
+		}
+		began := time.Now()
+		x.seen("u", api.Release, false)
+		time.Sleep(time.Hour)
+		if took := written.Sub(began); written.IsZero() || took > time.Second/2 {
+			t.Errorf("written after %v", took)
+		}
+	})
 }
 
 // TestDeclarationsThatMustBeReleasedHaveAFinalizer: while their spec asks for it, and until

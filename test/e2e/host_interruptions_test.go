@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"syscall"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/identity"
+	"github.com/kopf-wasm/kopf/hosting/objects"
 )
 
 // TestInterruptedHosts: a host is killed in the middle of each transition of a declaration, and the next one completes it. Then the
@@ -74,7 +76,10 @@ func TestInterruptedHosts(t *testing.T) {
 	h.condition(t, "a", api.Ready, "Serving")
 	marked("2")
 	h.handled(t, "obj")
-	h.space.until(t, "the status has the resources", func() bool { return len(h.declared(t, "a").Status.Resources) > 0 })
+	h.space.until(t, "the next host knows what to remove", func() bool {
+		object, err := h.client(declarations).Get(t.Context(), "a", metav1.GetOptions{})
+		return err == nil && slices.Contains(object.GetFinalizers(), objects.Finalizer) && len(h.declared(t, "a").Status.Resources) > 0
+	})
 
 	if err := h.client(declarations).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
