@@ -116,8 +116,9 @@ func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *
 		if err != nil {
 			return nil, err
 		}
-		if earlier := outcomes[id]; earlier == nil || !earlier.Failed {
-			outcomes[id] = &result // of two functions with one id, which activities can have, a failure counts
+		_, isActivity := c.Kind.(*Activity)
+		if earlier := outcomes[id]; earlier == nil || !earlier.Failed || !isActivity {
+			outcomes[id] = &result // of two activities with one id, a failure counts
 		}
 	}
 	return outcomes, nil
