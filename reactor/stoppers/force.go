@@ -18,5 +18,5 @@ func AfterForce(ctx context.Context, kill func()) (stop func() bool) {
 	if !ok {
 		return func() bool { return true }
 	}
-	return context.AfterFunc(late, kill)
+	return context.AfterFunc(late, kill) //nolint:contextcheck // late is the context of the forced end: it outlives ctx
 }

@@ -288,11 +288,12 @@ func TestFetch(t *testing.T) {
 // TestErrorsOfContextsInRequests: callers of functions that take a context look for its errors.
 func TestErrorsOfContextsInRequests(t *testing.T) {
 	host := kopftest.New(t)
-	for code, want := range map[string]error{kopf.RequestTimeout: context.DeadlineExceeded, kopf.RequestCancelled: context.Canceled, kopf.RequestUnreachable: nil} {
+	sentinels := map[string]error{kopf.RequestTimeout: context.DeadlineExceeded, kopf.RequestCancelled: context.Canceled}
+	for _, code := range []string{kopf.RequestTimeout, kopf.RequestCancelled, kopf.RequestUnreachable} {
 		host.Answer = func(kopftest.Request) *kopftest.Answer { return &kopftest.Answer{Code: code} }
 		_, err := kopf.Fetch(host.Change(kopftest.Fixture{Body: body}).Context(), kopf.Request{URL: "https://a/"})
-		for _, sentinel := range []error{context.DeadlineExceeded, context.Canceled} {
-			if errors.Is(err, sentinel) != (sentinel == want) {
+		for of, sentinel := range sentinels {
+			if errors.Is(err, sentinel) != (code == of) {
 				t.Errorf("%s is %v: %v", code, sentinel, errors.Is(err, sentinel))
 			}
 		}
