@@ -61,8 +61,7 @@ type place struct {
 // isKept reports whether the place is the cache directory.
 func (p place) isKept() bool { return p.dir != "" && !p.temporary }
 
-// placeFor returns the cache directory, or a temporary one without a cache. One that nobody has chosen, and that cannot be
-// written, is none.
+// placeFor returns the cache directory, or a temporary one without a cache. The directory by default is none if it cannot be written.
 func placeFor(dir string, chosen bool) (place, error) {
 	at := place{dir, dir == "" || !chosen && !isWritable(dir)}
 	if at.temporary {

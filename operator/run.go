@@ -236,7 +236,7 @@ func (op *Operator) Start(ctx context.Context, ended func(error)) {
 		if errors.Is(err, ErrExitTimeout) { // modules still run, and must not be closed yet
 			go func() { // It ends with what is left of the operator.
 				<-op.reactor.Gone()
-				_ = free() // there is nobody to report it to
+				_ = free() // Start has reported its error already
 			}()
 		} else {
 			err = errors.Join(err, free())

@@ -24,7 +24,7 @@ func TestPipesAreNotModules(t *testing.T) {
 }
 
 // TestPackagesReadNoEndlessFiles: a folder of wheels or of packages can come from others, and what looks like a file in it can be a pipe
-// that nobody writes to, or a device.
+// without a writer, or a device.
 func TestPackagesReadNoEndlessFiles(t *testing.T) {
 	for name, place := range map[string]func(path string) error{
 		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },

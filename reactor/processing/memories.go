@@ -68,7 +68,7 @@ func (m *memory) daemons() *daemons.Memory {
 	return m.background.Load()
 }
 
-// troubled returns the trouble of the object, which nobody else uses until settle.
+// troubled returns the trouble of the object, which no other worker uses until settle.
 func (m *memory) troubled() *trouble {
 	for {
 		t := m.trouble.Load()

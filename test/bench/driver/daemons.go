@@ -43,7 +43,7 @@ var daemonColumns = []column{
 // objects, so theirs are fewer.
 var daemonPrograms = []program{
 	hosted("daemons-go", ".cache/guests/bench-daemons-go.wasm"),
-	hosted("daemons-rust", ".cache/guests/bench-daemons-rust.wasm", "--limit", "MaxDaemons=20000"), // an instance for each
+	hosted("daemons-rust", ".cache/guests/bench-daemons-rust.wasm"),
 	referenceDaemons(daemonsReference, 0),
 	referenceDaemons(threadsReference, 1000),
 }
