@@ -36,7 +36,7 @@ func changing(t *testing.T, loaded func(opened int)) *Operator {
 }
 
 // TestAReloadThatEndsAfterTheOperator: the operator is closed after the reactor has taken the new modules, and before the operator
-// has. Reload then has to close them itself, because nobody else does.
+// has. Then only Reload can close them.
 func TestAReloadThatEndsAfterTheOperator(t *testing.T) {
 	op := changing(t, nil)
 	before := op.loaded()

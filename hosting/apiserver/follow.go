@@ -8,11 +8,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // pause is between two watches, so that a server that ends watches at once is not flooded.
@@ -75,8 +75,7 @@ func isSameServer(ctx context.Context, client dynamic.ResourceInterface, version
 	if err != nil {
 		return err
 	}
-	now := page.GetResourceVersion()
-	if order, err := resourceversion.CompareResourceVersion(now, version); err == nil && order < 0 { // some servers have versions that cannot be compared
+	if now := page.GetResourceVersion(); watching.IsLater(version, now) {
 		return apierrors.NewResourceExpired(fmt.Sprintf("the server has older data than before: the version %s after %s", now, version))
 	}
 	return nil

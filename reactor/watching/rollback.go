@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"github.com/kopf-wasm/kopf/abi"
 )
 
@@ -23,8 +21,7 @@ func (s *Stream) SameServer(ctx context.Context, options Options, version string
 	if err != nil {
 		return "", err
 	}
-	order, err := resourceversion.CompareResourceVersion(meta.ResourceVersion, version)
-	if err != nil || order >= 0 { // some servers have versions that cannot be compared
+	if !IsLater(version, meta.ResourceVersion) {
 		return meta.ResourceVersion, nil
 	}
 	s.Log(abi.LevelWarning, fmt.Sprintf("The server has older data of %s than before: the version %s after %s; listing it again.", s.Path, meta.ResourceVersion, version))
