@@ -7,7 +7,7 @@
 #   POSTING=both  events posting: off, on, or both
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
-#   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go,python,reference and CASES=one,many: which ones, or fair: a neighbour of an operator that spins, spread: a burst for as many operators as the last of COUNTS and for one, crowd: events next to as many operators of the same resource; WATCHES=own,shared: how they watch
+#   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go,python,reference,kube-rs,controller-runtime and CASES=one,many: which ones, or fair: a neighbour of an operator that spins, spread: a burst for as many operators as the last of COUNTS and for one, crowd: events next to as many operators of the same resource; WATCHES=own,shared: how they watch
 #   LARGE=        any value: restarts over objects of 10 KB, too
 #   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; start, restart: starts or restarts, of all operators or of those named as well; replicas: 1, 2 and 3 replicas that share the objects, of kopf-rust or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
 #   PUBLISH=      any value: the page about benchmarks gets the plots of kopf-rust, kopf-go, kopf-python, kube-rs, controller-runtime and the reference: docs/benchmarks.md
@@ -91,6 +91,12 @@ if [ "${ONLY:-}" = hosting ]; then
 	fi
 	if [[ ",${LANGUAGES:-}," == *,reference,* ]]; then
 		install_reference
+	fi
+	if [[ ",${LANGUAGES:-}," == *,controller-runtime,* ]]; then
+		build_controller_runtime
+	fi
+	if [[ ",${LANGUAGES:-}," == *,kube-rs,* ]]; then
+		build_kube_rs
 	fi
 	go build -o "$bench/hosting" ./test/bench/hosting
 	exec "$bench/hosting" -rounds "${ROUNDS:-1}" -objects "${OBJECTS:-1000}" -counts "${COUNTS:-1,20,100}" -guests "${LANGUAGES:-rust,go}" -cases "${CASES:-one,many}" -watches "${WATCHES:-own,shared}"

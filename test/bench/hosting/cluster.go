@@ -119,7 +119,13 @@ func definition(plural string) map[string]any {
 	}
 }
 
-func kindOf(plural string) string { return "K" + strings.TrimSuffix(plural[1:], "s") }
+// kindOf is the kind of a resource of the bench. The peers know KopfExample.
+func kindOf(plural string) string {
+	if plural == "kopfexamples" {
+		return "KopfExample"
+	}
+	return "K" + strings.TrimSuffix(plural[1:], "s")
+}
 
 // watches is how many watches the API server serves.
 func (c *cluster) watches(ctx context.Context) (int, error) {

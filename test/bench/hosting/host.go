@@ -250,7 +250,7 @@ func (h *hosting) say(took time.Duration) {
 	if h.watches != nil {
 		s.Shared = h.watches.Watches()
 	}
-	if op := h.last.Load(); op != nil { // the reference has none
+	if op := h.last.Load(); op != nil { // processes of their own have none
 		usage := op.Usage()
 		for _, module := range usage.Modules {
 			s.Computing += module.Computing.Seconds()

@@ -56,7 +56,7 @@ func report(w io.Writer, all []figures) {
 			each = fmt.Sprintf("%.0f", 1024*(pss-base)/float64(k.count-1))
 		}
 		goal := "-"
-		if limit, ok := goals[k.count]; ok {
+		if limit, ok := goals[k.count]; ok && commands[k.guest] == nil {
 			goal = fmt.Sprintf("≤ %.0f", limit)
 		}
 		fmt.Fprintf(w, "| %s | %s | %d | %s | %.1f | %s | %.1f | %s | %.1f | %.1f | %.0f | %.0f | %.0f | %.2f | %.2f | %.0f | %.1f | %.1f | %.1f | %.1f | %.1f |\n",

@@ -142,7 +142,9 @@ type process struct {
 
 // commands run operators that are no modules.
 var commands = map[string][]string{
-	"reference": {".cache/reference/bin/kopf", "run", "--standalone", "--quiet", "-n", "NAMESPACE", "test/bench/peers/kopf/operator.py"},
+	"reference":          {".cache/reference/bin/kopf", "run", "--standalone", "--quiet", "-n", "NAMESPACE", "test/bench/peers/kopf/operator.py"},
+	"kube-rs":            {".cache/bench/kube-rs", "NAMESPACE"},
+	"controller-runtime": {".cache/bench/controller-runtime", "NAMESPACE"},
 }
 
 func (c *cluster) launch(o options, f figures) (*process, error) {

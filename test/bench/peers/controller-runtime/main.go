@@ -1,7 +1,7 @@
 // Command controller-runtime is the peer of the benchmarks that most Go operators look
 // like: a manager with its cache of unstructured objects, one controller with 16
-// concurrent reconciliations, and a JSON merge patch per object. It is a module of its
-// own, so that no other module requires controller-runtime.
+// concurrent reconciliations, and a JSON merge patch per object. Its argument is the namespace, default if there is none. It is a
+// module of its own, so that no other module requires controller-runtime.
 package main
 
 import (
@@ -22,8 +22,6 @@ import (
 
 // lastHandled is the annotation with the essence that was handled last.
 const lastHandled = "peers.example.com/last-handled-configuration"
-
-const namespace = "default"
 
 var kind = schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfExample"}
 
@@ -48,6 +46,10 @@ func main() {
 
 // run handles all objects and their changes.
 func run(ctx context.Context) error {
+	namespace := "default"
+	if len(os.Args) > 1 {
+		namespace = os.Args[1]
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ use tracing::{info, warn};
 /// The annotation with the essence that was handled last.
 const LAST_HANDLED: &str = "peers.example.com/last-handled-configuration";
 
+/// The namespace without an argument.
 const NAMESPACE: &str = "default";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -117,7 +118,9 @@ async fn main() -> anyhow::Result<()> {
     let client = Client::try_default().await?;
     let kind = GroupVersionKind::gvk("kopf.dev", "v1", "KopfExample");
     let resource = ApiResource::from_gvk_with_plural(&kind, "kopfexamples");
-    let api = Api::<Example>::namespaced_with(client, NAMESPACE, &resource);
+    let namespace = std::env::args().nth(1);
+    let namespace = namespace.as_deref().unwrap_or(NAMESPACE);
+    let api = Api::<Example>::namespaced_with(client, namespace, &resource);
     Controller::new_with(api.clone(), watcher::Config::default(), resource)
         .shutdown_on_signal()
         .run(reconcile, error_policy, Arc::new(api))
