@@ -1,0 +1,59 @@
+package chart_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/internal/private"
+)
+
+// TestCachesOfClaimsStayPrivate: kopf refuses a cache that others can write to, so the kubelet must not make it so at the second start
+// of a pod.
+func TestCachesOfClaimsStayPrivate(t *testing.T) {
+	for _, given := range []values{runValues, serveValues} {
+		deployment := find(t, rendered(t, "mailer", "shops", given+"cache: {existingClaim: cache}\n"), "Deployment")
+		security := field(t, deployment, "spec.template.spec.securityContext").(map[string]any)
+		claim := t.TempDir()
+		for start := range 3 {
+			if security["fsGroup"] != nil {
+				mounted(t, claim, security["fsGroupChangePolicy"] == "OnRootMismatch")
+			}
+			if err := private.Folder(filepath.Join(claim, "kopf", "wasm")); err != nil {
+				t.Errorf("start %d: %v", start, err)
+			}
+		}
+	}
+}
+
+// mounted changes the modes of a volume as the kubelet does for an fsGroup.
+//
+// See https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/volume/volume_linux.go
+func mounted(t *testing.T, volume string, onMismatch bool) {
+	t.Helper()
+	const file, folder = 0o660, 0o770 | fs.ModeSetgid
+	info, err := os.Stat(volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if onMismatch && info.Mode()&folder == folder {
+		return
+	}
+	err = filepath.WalkDir(volume, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return os.Chmod(path, info.Mode()|folder)
+		}
+		return os.Chmod(path, info.Mode()|file)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
