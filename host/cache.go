@@ -101,6 +101,15 @@ func readLoadable(dir, file string) ([]byte, error) {
 // can change them as often as they like: without a bound, they fill the disk of the host.
 const maxCache = 4 << 30
 
+// boundOf is the bound of a cache on a volume of a size; 0: the size is unknown. A full volume would let no further module be
+// compiled, so the files have half of a small one.
+func boundOf(volume int64) int64 {
+	if volume <= 0 {
+		return maxCache
+	}
+	return min(maxCache, volume/2)
+}
+
 // maxCacheFiles bounds the number of these files: each compilation looks at all of them. A module takes two.
 const maxCacheFiles = 20_000
 

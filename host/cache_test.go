@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -137,6 +138,18 @@ func TestCompilingForgetsOldFiles(t *testing.T) {
 	defer m.Close(t.Context())
 	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the old file is still there: %v", err)
+	}
+}
+
+// TestCacheOfASmallVolume: on a volume of less than the bound, the files filled it, and then no module could be compiled any more.
+func TestCacheOfASmallVolume(t *testing.T) {
+	for volume, want := range map[int64]int64{0: maxCache, 1 << 30: 512 << 20, 8 << 30: maxCache, 1 << 40: maxCache, -1: maxCache} {
+		if got := boundOf(volume); got != want {
+			t.Errorf("%d of %d bytes, want %d", got, volume, want)
+		}
+	}
+	if size := volumeOf(t.TempDir()); runtime.GOOS == "linux" && size < 1<<20 {
+		t.Errorf("the volume of temporary files has %d bytes", size)
 	}
 }
 

@@ -44,7 +44,7 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if err := saveLoadable(file, machineCode, m.prepared.Save(digest)); err != nil {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
-	_ = prune(dir, maxCache, maxCacheFiles) // the module is loaded in any case
+	_ = prune(dir, boundOf(volumeOf(dir)), maxCacheFiles) // the module is loaded in any case
 	return nil
 }
 

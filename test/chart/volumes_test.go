@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
@@ -55,5 +57,20 @@ func mounted(t *testing.T, volume string, onMismatch bool) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTheCacheFitsIntoItsVolume: beyond the limit, the kubelet evicts the pod. Authors of declarations choose what is compiled.
+func TestTheCacheFitsIntoItsVolume(t *testing.T) {
+	const most = 4 << 30 // host.maxCache
+	for _, item := range field(t, find(t, rendered(t, "mailer", "shops", serveValues), "Deployment"), "spec.template.spec.volumes").([]any) {
+		volume := item.(map[string]any)
+		if volume["name"] != "cache" {
+			continue
+		}
+		size, err := resource.ParseQuantity(volume["emptyDir"].(map[string]any)["sizeLimit"].(string))
+		if err != nil || size.Value() <= most {
+			t.Errorf("the volume has %v bytes, %v, and the cache can have %d", size.Value(), err, int64(most))
+		}
 	}
 }
