@@ -28,17 +28,23 @@ type work struct {
 
 // Background holds the running background handlers.
 type Background struct {
-	mu   sync.Mutex // guards halt, and keeps handlers of two generations from running at the same time
-	halt func()     // nil: no handlers run
+	mu   sync.Mutex              // guards the fields below, and keeps handlers of two generations from running at the same time
+	halt func()                  // nil: no handlers run
+	of   *generations.Generation // whose handlers run
 }
 
 // Start starts the background handlers of the activity after those of the previous
-// generation have ended. It starts none if e is no longer the current generation.
+// generation have ended. It starts none if e is no longer the current generation, or if they run already: a replica can become the
+// leader while a replacement starts them, too.
 func (w *Background) Start(ctx context.Context, a *Activity, e *generations.Generation, in handling.Entrance) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if e.IsReplaced() || w.halt != nil && w.of == e {
+		return nil
+	}
 	w.end()
-	if !e.IsReplaced() && ctx.Err() == nil {
+	if ctx.Err() == nil {
+		w.of = e
 		w.halt, err = startWork(ctx, a, e, in)
 	}
 	return err

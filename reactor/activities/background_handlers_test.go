@@ -56,3 +56,39 @@ func TestAttemptsKeepNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestBackgroundOfANewLeader: a replica that becomes the leader during a replacement starts the handlers, and the replacement does, too.
+// Those that ran already were stopped and called again. If the leader came last with the replaced ones, none ran any more.
+func TestBackgroundOfANewLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := &reactortest.Counting{Step: abi.Step{Step: abi.StepWait, Stoppable: true}}
+		h := reactortest.HandlerOf(t, guest, `{"kind":"background","id":"fn"}`)
+		background, of := &Background{}, make([]*generations.Generation, 2)
+		start := func(n int) {
+			t.Helper()
+			a := &Activity{Kind: abi.KindBackground, Handlers: []*registries.Handler{h}, Settings: settings.Default(), Services: of[n].Services, Log: zerolog.Nop()}
+			if err := background.Start(t.Context(), a, of[n], nil); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		for n := range of {
+			var err error
+			if of[n], err = generations.New(uint32(n), &registries.Registry{}, handling.Services{}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start(0)
+		start(0)
+		if n := guest.Begun.Load(); n != 1 {
+			t.Errorf("called %d times", n)
+		}
+		of[0].Replaced.Store(true)
+		start(1)
+		start(0)
+		if n := guest.Begun.Load(); n != 2 || background.halt == nil {
+			t.Errorf("called %d times, runs: %t", n, background.halt != nil)
+		}
+		background.Stop()
+	})
+}
