@@ -449,6 +449,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	orchestrator := observation.NewOrchestrator()
 	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepare, op.start, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })
 	orchestrator.Launched = op.completion.Begin
+	orchestrator.Alike = func(was, is selectors.Resource) bool { return op.generations.Present().Registry.Alike(was, is) }
 	op.identity = sync.OnceValue(func() string {
 		if op.Identity != "" {
 			return op.Identity // without a look at the network

@@ -2,7 +2,6 @@ package observation
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"sync"
 
@@ -26,6 +25,9 @@ type Orchestrator struct {
 
 	// Launched is called whenever all wanted streams have been started. It may be nil.
 	Launched func()
+
+	// Alike reports whether the same handlers are for a resource as it was and as it is. Nil: they are.
+	Alike func(was, is selectors.Resource) bool
 
 	mu         sync.Mutex // guards the fields below
 	Resources  []selectors.Resource
@@ -74,15 +76,14 @@ func (o *Orchestrator) lacks(namespace string) bool {
 	return namespace != "" && !slices.Contains(o.Namespaces, namespace)
 }
 
-// adjust stops streams that are no longer wanted, and starts missing ones. A resource
-// whose definition has changed gets a new stream.
+// adjust stops streams that are no longer wanted, and starts missing ones.
 func (o *Orchestrator) adjust(ctx context.Context) {
 	if !o.explored || !o.scoped {
 		return
 	}
 	wanted := o.wanted()
 	for key, stream := range o.running {
-		if d, ok := wanted[key]; !ok || !reflect.DeepEqual(d.Resource, stream.resource) {
+		if d, ok := wanted[key]; !ok || o.redefined(&d, stream.resource) {
 			stream.cancel()
 			delete(o.running, key)
 			o.ending[key] = stream
@@ -101,6 +102,14 @@ func (o *Orchestrator) adjust(ctx context.Context) {
 	if o.Launched != nil {
 		o.Launched()
 	}
+}
+
+// redefined reports whether a resource needs a new stream because of its definition. That cancels handlers that run for long, and
+// they are called again, so other changes (short names, categories, the preferred version) are no reason. In Kopf, nothing is.
+func (o *Orchestrator) redefined(d *dimensions.Dimension, was selectors.Resource) bool {
+	is := d.Resource
+	return is.Kind != was.Kind || is.Namespaced != was.Namespaced || is.HasStatus() != was.HasStatus() ||
+		!d.Peering && o.Alike != nil && !o.Alike(was, is)
 }
 
 // launch starts a stream after those have ended that had the same objects, maybe in another version, so that

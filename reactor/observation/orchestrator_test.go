@@ -114,6 +114,45 @@ func TestStreamsDoNotOverlap(t *testing.T) {
 	})
 }
 
+// TestHarmlessRedefinitions: changes of a definition that matter to no stream cancelled the handlers that ran for long, and they were
+// called again. In Kopf, streams end for none.
+func TestHarmlessRedefinitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		was := selectors.Resource{Plural: "apples", Kind: "Apple", Namespaced: true, Preferred: true}
+		alike := true
+		for _, tt := range []struct {
+			name   string
+			change func(is *selectors.Resource)
+			begins bool
+		}{
+			{"names", func(is *selectors.Resource) { is.Shortcuts, is.Categories = []string{"ap"}, []string{"all"} }, false},
+			{"a scale", func(is *selectors.Resource) { is.Subresources = []string{"scale"} }, false},
+			{"another preferred version", func(is *selectors.Resource) { is.Preferred = false }, false},
+			{"a status", func(is *selectors.Resource) { is.Subresources = []string{"status"} }, true},
+			{"a kind", func(is *selectors.Resource) { is.Kind = "Pomme" }, true},
+			{"handlers", func(is *selectors.Resource) { is.Shortcuts, alike = []string{"ap"}, false }, true},
+		} {
+			s := &streams{}
+			o := newTestOrchestrator(s)
+			o.Alike = func(_, _ selectors.Resource) bool { return alike }
+			ctx, cancel := context.WithCancel(t.Context())
+			o.serveNamespaces(ctx, nil)
+			o.serveResources(ctx, []selectors.Resource{was}, nil)
+			time.Sleep(3 * time.Second)
+			s.taken()
+			is := was
+			tt.change(&is)
+			o.serveResources(ctx, []selectors.Resource{is}, nil)
+			time.Sleep(3 * time.Second)
+			if begins := len(s.taken()) > 0; begins != tt.begins {
+				t.Errorf("%s: another stream: %t", tt.name, begins)
+			}
+			cancel()
+			o.Wait()
+		}
+	})
+}
+
 // The stream of another version has the same objects, so it waits, too: a handler of an object that still runs was called again meanwhile.
 func TestStreamsOfVersionsDoNotOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

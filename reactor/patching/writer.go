@@ -202,7 +202,7 @@ func (w *writing) transformations(ctx context.Context, p *Patch) ([]Transformati
 	var operations []patches.Operation
 	w.compute(ctx, func() { operations = patches.Diff(fresh, wanted) })
 	bodyOps, statusOps := operations, []patches.Operation(nil)
-	if w.hasStatus() {
+	if w.Resource.HasStatus() {
 		bodyOps, statusOps = patches.Split(operations)
 	}
 	for _, part := range []struct {
@@ -234,12 +234,10 @@ func (w *writing) fresh(ctx context.Context, p *Patch) (object dicts.Object, err
 	return object, err
 }
 
-func (w *writing) hasStatus() bool { return slices.Contains(w.Resource.Subresources, "status") }
-
 // split separates the status from a patch if the resource has a status subresource.
 func (w *writing) split(merge dicts.Object) (body, status dicts.Object) {
 	value, ok := merge["status"]
-	if !ok || !w.hasStatus() {
+	if !ok || !w.Resource.HasStatus() {
 		return merge, nil
 	}
 	body = make(dicts.Object, len(merge))

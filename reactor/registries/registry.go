@@ -330,6 +330,16 @@ func (r *Handlers) Interest(finalizer string) *interests.Interest {
 	return wanted
 }
 
+// Alike reports whether the objects of two resources have the same handlers.
+func (r *Registry) Alike(a, b selectors.Resource) bool {
+	for _, h := range slices.Concat(r.Indexing, r.watching, r.Changing, r.spawning) {
+		if h.Selector.Check(a) != h.Selector.Check(b) {
+			return false
+		}
+	}
+	return true
+}
+
 func ofResource(handlers []*Handler, resource selectors.Resource) []*Handler {
 	var found []*Handler
 	for _, h := range handlers {

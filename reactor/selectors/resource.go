@@ -7,6 +7,7 @@ package selectors
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -71,6 +72,9 @@ func (r Resource) URL(namespace, name, subresource string) (apipath.Path, error)
 		Group: r.Group, Version: r.Version, Namespace: namespace, Plural: r.Plural, Name: name, Subresource: subresource,
 	})
 }
+
+// HasStatus reports whether the status is a subresource.
+func (r *Resource) HasStatus() bool { return slices.Contains(r.Subresources, "status") }
 
 // APIVersion returns the group and version as objects of the resource name them.
 func (r Resource) APIVersion() string {
