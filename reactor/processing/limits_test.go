@@ -83,3 +83,24 @@ func TestWorkOfIndicesCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestDecodingOfEventsCounts: a tenant whose handlers want none of its large objects let the host decode each of their events for nothing.
+func TestDecodingOfEventsCounts(t *testing.T) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindEvent, ID: "fn", Resource: &resource, Annotations: map[string]abi.Raw{"a": abi.Raw(`"b"`)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]int{10: 0, 8 << 10: 3} { // decoding, filters, comparing
+		p, works := newProcessor(registry, nil), 0
+		p.Generation.Services.Compute = func(_ context.Context, do func()) {
+			works++
+			do()
+		}
+		object := []byte(`{"metadata":{"name":"x","namespace":"ns","uid":"uid"},"spec":"` + strings.Repeat("x", size) + `"}`)
+		p.handleOne(t.Context(), queueing.Item{Event: watching.Event{Type: watching.Modified, Object: object, Meta: watching.Meta{UID: "uid"}}}, queueing.Alone())
+		if works != want {
+			t.Errorf("%d bytes: %d pieces of work, want %d", size, works, want)
+		}
+	}
+}

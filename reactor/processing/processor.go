@@ -110,7 +110,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 		p.Generation.Release()
 		return "", false, false // the next start lists the object again
 	}
-	c, err := p.newCycle(it, q)
+	c, err := p.newCycle(ctx, it, q)
 	defer c.release() // unless it was released before a sleep
 	if err != nil {
 		p.Log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
@@ -157,10 +157,11 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 
 // newCycle begins the handling of an event. The caller must release the cycle, even after
 // an error.
-func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error) {
-	c := &cycle{p: p, it: it, queue: q, held: p.Generation, own: it.Awaited != "" && it.Awaited == it.Meta.ResourceVersion}
-	body, err := p.Decode(it.Object)
-	if err != nil {
+func (p *Processor) newCycle(ctx context.Context, it queueing.Item, q *queueing.Queue) (c *cycle, err error) {
+	c = &cycle{p: p, it: it, queue: q, held: p.Generation, own: it.Awaited != "" && it.Awaited == it.Meta.ResourceVersion}
+	of := p.Generation.Services
+	var body dicts.Object
+	if of.Work(ctx, len(it.Object), func() { body, err = p.Decode(it.Object) }); err != nil {
 		return c, err
 	}
 	c.memory = p.Memories.recall(it.Meta.Key(), it.Type == watching.Listed || it.Early || it.Standby)
@@ -171,7 +172,6 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	if it.Type == watching.Deleted {
 		p.Completion.Done(it.Meta.Key())
 	}
-	of := p.Generation.Services
 	log := loggers.ForObject(&p.Log, p.RefKey, body)
 	log.Post = of.Events
 	c.Object = &handling.Object{Services: of, Resource: &p.Resource, Raw: it.Object, Body: body, Memo: c.memory.memo, Patch: patching.New(c.memory.remaining(p.Resource.Key())), Log: log, Slot: c}
