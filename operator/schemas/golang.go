@@ -1,14 +1,13 @@
 package schemas
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // readGo adds the types of a file in Go.
@@ -29,7 +28,8 @@ func (t *Types) readGo(path string, text []byte) error {
 					doc = general.Doc
 				}
 				one := goShape(named.Type)
-				one.doc, _ = goDoc(doc)
+				notes := goDoc(doc)
+				one.doc, one.rules, one.problem = notes.text, notes.rules, cmp.Or(one.problem, notes.problem)
 				t.shapes[named.Name.Name] = one
 			}
 		}
@@ -107,8 +107,12 @@ func goImported(x *ast.SelectorExpr) *shape {
 		name = from.Name + "." + name
 	}
 	switch name {
-	case "time.Time":
+	case "time.Time", "metav1.Time", "metav1.MicroTime":
 		return leafOf("string", "format", "date-time")
+	case "metav1.Duration":
+		return leafOf("string")
+	case "resource.Quantity", "intstr.IntOrString":
+		return common(x.Sel.Name)
 	case "kopf.Map", "json.RawMessage":
 		return anything()
 	}
@@ -124,11 +128,10 @@ func goStruct(x *ast.StructType) *shape {
 			tag = reflect.StructTag(text).Get("json")
 		}
 		name, _, _ := strings.Cut(tag, ",")
-		doc, rules := goDoc(f.Doc)
-		one := field{name: name, shape: goShape(f.Type), doc: doc, rules: rules}
-		if _, ok := rules["required"]; ok {
-			delete(rules, "required")
-			one.required = true
+		notes := goDoc(f.Doc)
+		one := field{name: name, shape: goShape(f.Type), doc: notes.text, rules: notes.rules, required: notes.required}
+		if notes.problem != "" {
+			one.shape = refused("%s", notes.problem)
 		}
 		switch {
 		case tag == "-":
@@ -147,48 +150,4 @@ func goStruct(x *ast.StructType) *shape {
 		}
 	}
 	return s
-}
-
-// goDoc splits a comment into its text and its markers.
-func goDoc(doc *ast.CommentGroup) (text string, rules dicts.Object) {
-	rules = dicts.Object{}
-	var lines []string
-	for line := range strings.Lines(doc.Text()) {
-		line = strings.TrimSpace(line)
-		if marker, ok := strings.CutPrefix(line, "+"); ok {
-			mark(rules, marker)
-			continue
-		}
-		lines = append(lines, line)
-	}
-	return strings.TrimSpace(strings.Join(lines, "\n")), rules
-}
-
-// mark adds a marker of kubebuilder to the rules of a schema. Others are ignored.
-//
-// See https://book.kubebuilder.io/reference/markers/crd-validation
-func mark(rules dicts.Object, marker string) {
-	name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(marker, "kubebuilder:"), "validation:"), "=")
-	switch name {
-	case "Required", "required":
-		rules["required"] = true
-	case "Minimum", "Maximum", "MinLength", "MaxLength", "MinItems", "MaxItems", "default":
-		rules[strings.ToLower(name[:1])+name[1:]] = literal(value)
-	case "Pattern", "Format":
-		rules[strings.ToLower(name)] = strings.Trim(value, "`\"")
-	case "Enum":
-		var variants []any
-		for one := range strings.SplitSeq(strings.Trim(value, "{}"), ";") {
-			variants = append(variants, literal(one))
-		}
-		rules["enum"] = variants
-	}
-}
-
-// literal is a value in JSON, or else a text.
-func literal(text string) any {
-	if value, err := dicts.Decode([]byte(text)); err == nil {
-		return value
-	}
-	return strings.Trim(text, "`\"")
 }

@@ -195,6 +195,79 @@ func TestSchemasOfTypes(t *testing.T) {
 	}
 }
 
+// TestMarkers: rules of fields, of types, and of embedded structs add up.
+func TestMarkers(t *testing.T) {
+	types, err := source(t, "a.go", `package a
+
+// A is checked.
+// +kubebuilder:validation:XValidation:rule="self.min <= self.max",message="min, at most \"max\""
+type A struct {
+	// +kubebuilder:validation:Minimum:=1
+	// +kubebuilder:default:=5
+	Min int `+"`json:\"min\"`"+`
+	//+kubebuilder:validation:Enum={1,2}
+	Max int `+"`json:\"max\"`"+`
+	// +kubebuilder:validation:Pattern="^\\d+$"
+	// +optional
+	Text string `+"`json:\"text\"`"+`
+	// +listType=map
+	// +listMapKey=a
+	// +listMapKey=b
+	List []Tier `+"`json:\"list\"`"+`
+	// +kubebuilder:validation:XValidation:rule="self != 'b'"
+	Tier Tier `+"`json:\"tier\"`"+`
+	Size *resource.Quantity `+"`json:\"size\"`"+`
+	Port intstr.IntOrString `+"`json:\"port\"`"+`
+	B `+"`json:\",inline\"`"+`
+}
+
+// +kubebuilder:validation:Enum=a;b
+// +kubebuilder:validation:XValidation:rule="self != 'c'"
+type Tier string
+
+// +kubebuilder:validation:XValidation:rule="has(self.free)",reason="FieldValueRequired"
+type B struct {
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +nullable
+	Free struct{} `+"`json:\"free\"`"+`
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := types.Schema("A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `
+description: A is checked.
+type: object
+x-kubernetes-validations:
+- {rule: has(self.free), reason: FieldValueRequired}
+- {rule: self.min <= self.max, message: 'min, at most "max"'}
+properties:
+  min: {type: integer, format: int64, minimum: 1, default: 5}
+  max: {type: integer, format: int64, enum: [1, 2]}
+  text: {type: string, pattern: '^\d+$'}
+  list:
+    type: array
+    x-kubernetes-list-type: map
+    x-kubernetes-list-map-keys: [a, b]
+    items: {type: string, enum: [a, b], x-kubernetes-validations: [{rule: self != 'c'}]}
+  tier: {type: string, enum: [a, b], x-kubernetes-validations: [{rule: self != 'c'}, {rule: self != 'b'}]}
+  size: {anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true, pattern: '` + quantity + `'}
+  port: {anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true}
+  free: {type: object, nullable: true, x-kubernetes-preserve-unknown-fields: true}
+`
+	if diff := cmp.Diff(inYAML(t, []byte(want)), inYAML(t, text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestTypesWithoutASchema(t *testing.T) {
 	for _, tt := range []struct{ file, text, want string }{
 		{"a.go", "package a\ntype A struct { B []A }", "A.B[]: the type A contains itself"},
@@ -202,6 +275,9 @@ func TestTypesWithoutASchema(t *testing.T) {
 		{"a.go", "package a\ntype A struct { B chan int }", "A.B: a schema cannot describe this type"},
 		{"a.go", "package a\ntype A struct { B map[int]string }", "A.B: the keys of a map must be strings"},
 		{"a.go", "package a\ntype A struct { B v1.PodSpec }", "A.B: the type v1.PodSpec is declared in another package"},
+		{"a.go", "package a\ntype A struct {\n// +kubebuilder:validation:items:Enum=a;b\nB []string }", "A.B: the marker +kubebuilder:validation:items:Enum=a;b is not known, so the schema would not have its rule"},
+		{"a.go", "package a\n// +kubebuilder:validation:Typo=1\ntype A struct {}", "A: the marker +kubebuilder:validation:Typo=1 is not known"},
+		{"a.go", "package a\n// +kubebuilder:validation:XValidation:rule='ab'\ntype A struct {}", "A: the marker XValidation:rule='ab' is not understood: want rule="},
 		{"a.go", "package a\ntype B struct{}", "there is no type A, but B"},
 		{"a.go", "package a\ntype", "expected"},
 		{"a.go", "package a", "there are no types in it"},

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,6 +28,7 @@ type shape struct {
 	element  *shape       // of lists, maps and optional values
 	name     string       // of a reference
 	fields   []field
+	rules    dicts.Object // more of the schema: limits
 	doc      string
 	problem  string // why there is no schema; empty: there is
 	variants []any  // of the kind choice
@@ -169,6 +171,15 @@ func (t *building) schema(s *shape, path string, within []string) (dicts.Object,
 	if s.problem != "" {
 		return nil, fmt.Errorf("%s: %s", path, s.problem)
 	}
+	schema, err := t.plain(s, path, within)
+	if err != nil {
+		return nil, err
+	}
+	return merged(schema, s.rules), nil
+}
+
+// plain returns the schema of a shape without the rules of its type.
+func (t *building) plain(s *shape, path string, within []string) (dicts.Object, error) {
 	switch s.kind {
 	case list, dictionary:
 		element, err := t.schema(s.element, path+"[]", within)
@@ -190,7 +201,7 @@ func (t *building) schema(s *shape, path string, within []string) (dicts.Object,
 }
 
 func (t *building) referred(s *shape, path string, within []string) (dicts.Object, error) {
-	known := t.shapes[s.name]
+	known := cmp.Or(t.shapes[s.name], common(s.name))
 	switch {
 	case known == nil:
 		return nil, fmt.Errorf("%s: the type %s is declared elsewhere: name the folder of its file", path, s.name)
@@ -201,7 +212,7 @@ func (t *building) referred(s *shape, path string, within []string) (dicts.Objec
 }
 
 func (t *building) object(s *shape, path string, within []string) (dicts.Object, error) {
-	properties, required := dicts.Object{}, []any{}
+	properties, required, rules := dicts.Object{}, []any{}, dicts.Object{}
 	for _, f := range s.fields {
 		schema, err := t.schema(f.shape, strings.TrimSuffix(path+"."+f.name, "."), within)
 		if err != nil {
@@ -212,15 +223,19 @@ func (t *building) object(s *shape, path string, within []string) (dicts.Object,
 			maps.Copy(properties, inner)
 			more, _ := schema["required"].([]any)
 			required = append(required, more...)
+			if schema["additionalProperties"] != nil {
+				rules["x-kubernetes-preserve-unknown-fields"] = true
+			}
+			maps.DeleteFunc(schema, func(key string, _ any) bool { return !strings.HasPrefix(key, "x-kubernetes-") })
+			rules = merged(rules, schema)
 			continue
 		}
-		maps.Copy(schema, f.rules)
-		properties[f.name] = documented(schema, f.doc)
+		properties[f.name] = documented(merged(schema, f.rules), f.doc)
 		if f.required {
 			required = append(required, f.name)
 		}
 	}
-	result := dicts.Object{"type": "object"}
+	result := merged(dicts.Object{"type": "object"}, rules)
 	if len(properties) > 0 {
 		result["properties"] = properties
 	}
@@ -243,6 +258,22 @@ func leafOf(name string, more ...any) *shape {
 	for i := 0; i+1 < len(more); i += 2 {
 		key, _ := more[i].(string)
 		schema[key] = more[i+1]
+	}
+	return &shape{schema: schema}
+}
+
+// quantity is what Kubernetes accepts as a quantity.
+const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
+
+// common is the shape of a type of Kubernetes that is an integer or a text; nil for others.
+func common(name string) *shape {
+	schema := dicts.Object{"anyOf": []any{dicts.Object{"type": "integer"}, dicts.Object{"type": "string"}}, "x-kubernetes-int-or-string": true}
+	switch name {
+	case "Quantity":
+		schema["pattern"] = quantity
+	case "IntOrString":
+	default:
+		return nil
 	}
 	return &shape{schema: schema}
 }
