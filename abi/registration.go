@@ -148,13 +148,13 @@ type Selector struct {
 	// Args are the positional arguments: strings, or Everything as the last one.
 	Args []Raw `json:"args,omitempty"`
 
-	Group    string `json:"group,omitempty"`
-	Version  string `json:"version,omitempty"`
-	Kind     string `json:"kind,omitempty"`
-	Plural   string `json:"plural,omitempty"`
-	Singular string `json:"singular,omitempty"`
-	Shortcut string `json:"shortcut,omitempty"`
-	Category string `json:"category,omitempty"`
+	Group    *string `json:"group,omitempty"` // nil: any; empty: the core API
+	Version  string  `json:"version,omitempty"`
+	Kind     string  `json:"kind,omitempty"`
+	Plural   string  `json:"plural,omitempty"`
+	Singular string  `json:"singular,omitempty"`
+	Shortcut string  `json:"shortcut,omitempty"`
+	Category string  `json:"category,omitempty"`
 
 	// Function means that the host asks the guest for each discovered resource.
 	Function bool `json:"function,omitempty"`

@@ -27,7 +27,7 @@ type watchful struct {
 func (g *watchful) Name() string { return "watchful" }
 
 func (g *watchful) Registration() *abi.Registration {
-	resource := &abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := &abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	return &abi.Registration{Handlers: []abi.Handler{
 		{Kind: abi.KindDaemon, ID: "daemon_fn", Resource: resource}, {Kind: abi.KindEvent, ID: "event_fn", Resource: resource}, {Kind: abi.KindIndex, ID: "index_fn", Resource: resource},
 	}}

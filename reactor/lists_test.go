@@ -90,7 +90,7 @@ func TestListingsOfSlowHandlers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.kind, tt.objects), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+				resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 				seconds := 70.0
 				guest := &reactortest.Counting{
 					Handlers: []abi.Handler{{Kind: tt.kind, ID: "fn", Resource: &resource}},
@@ -120,7 +120,7 @@ func TestListingsOfSlowHandlers(t *testing.T) {
 // TestListingsOfManyObjectsAreAnnounced checks that the program learns that a listing has many objects, while it runs.
 func TestListingsOfManyObjectsAreAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 		guest := &reactortest.Counting{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}, Step: abi.Step{Step: abi.StepDone}}
 		server := &store{objects: 900}
 		var said []string

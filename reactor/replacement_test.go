@@ -26,7 +26,7 @@ func TestOperatorsEndByThemselvesAfterAReplacement(t *testing.T) {
 		t.Helper()
 		var handlers []abi.Handler
 		for _, plural := range plurals {
-			handlers = append(handlers, abi.Handler{Kind: abi.KindEvent, ID: plural, Resource: &abi.Selector{Group: "example.com", Plural: plural}})
+			handlers = append(handlers, abi.Handler{Kind: abi.KindEvent, ID: plural, Resource: &abi.Selector{Group: new("example.com"), Plural: plural}})
 		}
 		r, err := registries.New(reactortest.Instant{Handlers: handlers})
 		if err != nil {

@@ -86,7 +86,7 @@ func TestSelectorsThatFailAreAskedAgain(t *testing.T) {
 // A new handler gets a resource that is already served for another handler.
 func TestSelectorsThatFailForServedResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 		event := abi.Handler{Kind: abi.KindEvent, ID: "event_fn", Resource: &resource}
 		guest := &choosing{Counting: &reactortest.Counting{Handlers: []abi.Handler{event, chosen}, Step: abi.Step{Step: abi.StepDone}}, fails: 1}
 		op, stop := streaming(t, &store{objects: 3}, guest, nil)

@@ -302,6 +302,7 @@ declare namespace kopf {
 
   /** The resource, among the options instead of before them. */
   interface SelectorOptions {
+    /** An empty one is the core API. */
     group?: string;
     version?: string;
     kind?: string;

@@ -136,7 +136,7 @@ func Declared(kind abi.Kind, id, options string) abi.Handler {
 	switch kind {
 	case abi.KindStartup, abi.KindCleanup, abi.KindLogin, abi.KindProbe, abi.KindBackground:
 	default:
-		h.Resource = &abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		h.Resource = &abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	}
 	return h
 }

@@ -67,7 +67,7 @@ func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 // A throttled object does not hold replaced handlers. The event is handled by the current
 // handlers after the throttling.
 func TestThrottledObjectsHoldNoGeneration(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
 	if err != nil {
 		t.Fatal(err)

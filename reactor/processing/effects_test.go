@@ -59,7 +59,7 @@ func TestPatchesWithoutEffectKeepDelays(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+				resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 				guest := &reactortest.Scripted{Edits: func(dicts.Object) {}, Scripts: map[string][]string{
 					"raw": {tt.step}, "fn": {`{"step":"done","error":{"kind":"temporary","message":"later","delay":60}}`},
 				}}

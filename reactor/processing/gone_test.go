@@ -22,7 +22,7 @@ func TestDaemonsEndWithTheirObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+				resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 				guest := &reactortest.Scripted{Scripts: map[string][]string{"fn": {`{"step":"wait","stoppable":true}`}}}
 				registry, err := registries.New(declared{guest, []abi.Handler{{Kind: abi.KindDaemon, ID: "fn", Resource: &resource}, {Kind: abi.KindUpdate, ID: "update", Resource: &resource}}})
 				if err != nil {

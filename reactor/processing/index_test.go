@@ -16,7 +16,7 @@ import (
 // them for the time of its throttling.
 func TestThrottledObjectsAreIndexed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 		guest := &reactortest.Scripted{Scripts: map[string][]string{"index": {`{"step":"done","result":1}`}}}
 		registry, err := registries.New(declared{guest, []abi.Handler{{Kind: abi.KindIndex, ID: "index", Resource: &resource}}})
 		if err != nil {

@@ -23,7 +23,7 @@ import (
 // retried after a minute.
 func TestDaemonsBeyondTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 		registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "fn", Resource: &resource}}})
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestDaemonsBeyondTheLimit(t *testing.T) {
 // TestWorkOfIndicesCounts: decoding and encoding large values of an index is a part of the computing time, and the decoded
 // ones count in the account until they are stored.
 func TestWorkOfIndicesCounts(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	for size, want := range map[int]int{10: 0, 8 << 10: 2} {
 		registry, err := registries.New(&reactortest.Counting{
 			Handlers: []abi.Handler{{Kind: abi.KindIndex, ID: "index_fn", Resource: &resource}},

@@ -61,7 +61,7 @@ func (w *watched) edit(change string) {
 // follow handles the events of one object by a guest with one handler of a kind.
 func follow(t *testing.T, kind abi.Kind, g *patcher) (*watched, *Processor) {
 	t.Helper()
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	g.Handlers = []abi.Handler{{Kind: kind, ID: "fn", Resource: &resource}}
 	registry, err := registries.New(g)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestLostObjectsDoNotWaitForIndices(t *testing.T) {
 	for name, before := range map[string]bool{"it is lost while it waits": false, "it is lost before it waits": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+				resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 				registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}})
 				if err != nil {
 					t.Fatal(err)

@@ -36,7 +36,7 @@ func countsPending(t *testing.T, registry *registries.Registry, event watching.E
 
 // TestManyHandlersCount: the progress of an object with thousands of handlers takes memory of the account while the object is handled.
 func TestManyHandlersCount(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	for count, refused := range map[int]bool{fewStates + 10: false, fewStates + 11: true} {
 		var handlers []abi.Handler
 		for i := range count {
@@ -54,7 +54,7 @@ func TestManyHandlersCount(t *testing.T) {
 // TestManyChangesCount: the changed fields of an object take fifteen times as much memory as the object, while its handlers run or
 // wait.
 func TestManyChangesCount(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	for count, refused := range map[int]bool{fewStates + 10: false, fewStates + 11: true} {
 		spec := func(value int) dicts.Object {
 			fields := dicts.Object{}

@@ -16,7 +16,7 @@ import (
 // TestAnotherObjectOfTheSameName: an object is read again, because the event of the operator's patch is late. It was deleted and made
 // again meanwhile. The new one is handled by its own worker, and not by that of the former one, too.
 func TestAnotherObjectOfTheSameName(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	for name, tt := range map[string]struct{ uid, calls int }{"the same object": {1, 1}, "another object": {2, 0}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,7 @@ func (refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestOnceEndsWithObjectsThatCannotBePatched: no event of such an object follows, so an operator that runs once does
 // not wait for it, and has failed.
 func TestOnceEndsWithObjectsThatCannotBePatched(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	for name, delays := range map[string]backoffs.Backoffs{"throttled": backoffs.Seconds(0.01), "without delays": {}} {
 		t.Run(name, func(t *testing.T) {
 			registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
@@ -56,7 +56,7 @@ func TestOnceEndsWithObjectsThatCannotBePatched(t *testing.T) {
 
 // TestOnceEndsWithPatchesWithoutEffect: a handler of raw events sets the same field at each event. No event follows the second patch.
 func TestOnceEndsWithPatchesWithoutEffect(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	for name, step := range map[string]string{
 		"fields": `{"step":"done","patch":{"status":{"x":1}}}`, "a result": `{"step":"done","result":1}`, "a function": `{"step":"done","patch":{"status":{"x":1}},"transforms":1}`,
 	} {

@@ -26,7 +26,7 @@ func (broken) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guest
 
 // TestPanicsConcernOneObject: a panic throttles the object whose event caused it, and nothing of the cycle stays.
 func TestPanicsConcernOneObject(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(broken{reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestPanicsConcernOneObject(t *testing.T) {
 
 // TestPanicsReleaseTasks: what was left over for the cycle is not applied any more, so its task gives back its instance.
 func TestPanicsReleaseTasks(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(broken{reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindEvent, ID: "fn", Resource: &resource}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func (p *Processor) handleOne(ctx context.Context, it queueing.Item, q *queueing
 // newBenchProcessor makes a processor with one handler of creations.
 func newBenchProcessor(b *testing.B, server http.RoundTripper) *Processor {
 	b.Helper()
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
 	if err != nil {
 		b.Fatal(err)
@@ -139,7 +139,7 @@ func BenchmarkRestart(b *testing.B) {
 // Transformations that wait for a newer body survive a cycle that fails for another
 // reason. Those that fail themselves are not repeated.
 func TestRemainingTransformations(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func withObjects(b *testing.B, server *reactortest.Recorded, n int) (measured *P
 // withHandlers makes an operator with n handlers of another resource.
 func withHandlers(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any) {
 	b.Helper()
-	own, other := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}, abi.Selector{Group: "other.dev", Version: "v1", Plural: "others"}
+	own, other := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}, abi.Selector{Group: new("other.dev"), Version: "v1", Plural: "others"}
 	handlers := []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &own}}
 	for i := range n {
 		handlers = append(handlers, abi.Handler{Kind: abi.KindCreate, ID: fmt.Sprint("other_fn", i), Resource: &other})

@@ -147,7 +147,7 @@ func TestProgressThatIsAlwaysRemoved(t *testing.T) {
 	} {
 		t.Run(string(tt.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+				resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 				guest := &reactortest.Counting{
 					Handlers: []abi.Handler{{Kind: tt.kind, ID: "fn", Resource: &resource}},
 					Step:     abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: &abi.Error{Kind: abi.ErrorTemporary, Message: "later", Delay: abi.DelayOf(3600)}}},
@@ -193,7 +193,7 @@ func TestProgressThatIsAlwaysRemoved(t *testing.T) {
 // of patches that the server refuses.
 func TestRefusedPatchesAreNotLostState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 		registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}})
 		if err != nil {
 			t.Fatal(err)

@@ -181,7 +181,7 @@ func (countingTask) Release(context.Context) {}
 
 // NewCounting makes a guest with one daemon.
 func NewCounting(step abi.Step, takes time.Duration) *Counting {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	return &Counting{Handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "daemon_fn", Resource: &resource}}, Step: step, takes: takes}
 }
 

@@ -102,7 +102,7 @@ func (*Recorder) Name() string { return "recorder" }
 
 // Registration implements guests.Guest.
 func (r *Recorder) Registration() *abi.Registration {
-	resource := &abi.Selector{Group: "example.com", Plural: "shops"}
+	resource := &abi.Selector{Group: new("example.com"), Plural: "shops"}
 	handlers := []abi.Handler{
 		{Kind: abi.KindCreate, ID: "created", Resource: resource},
 		{Kind: abi.KindUpdate, ID: "updated", Resource: resource},

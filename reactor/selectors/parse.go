@@ -173,11 +173,11 @@ func (b *builder) by(by criterion, name string) {
 
 // keywords adds the parts that are given by keyword.
 func (b *builder) keywords(spec abi.Selector) error {
-	if spec.Group != "" {
-		if b.selector.grouped && b.selector.group != spec.Group {
-			return fmt.Errorf("group: %q contradicts %q of the positional arguments", spec.Group, b.selector.group)
+	if spec.Group != nil {
+		if b.selector.grouped && b.selector.group != *spec.Group {
+			return fmt.Errorf("group: %q contradicts %q of the positional arguments", *spec.Group, b.selector.group)
 		}
-		b.group(spec.Group)
+		b.group(*spec.Group)
 	}
 	if spec.Version != "" {
 		if b.selector.version != "" && b.selector.version != spec.Version {

@@ -38,10 +38,11 @@ func TestParse(t *testing.T) {
 		{"names are not split after a group", abi.Selector{Args: args("kopf.dev", "v1", "a.b")}, "Selector(group='kopf.dev', version='v1', any_name='a.b')"},
 		{"everything", abi.Selector{Args: args("EVERYTHING")}, "Selector(any_name=EVERYTHING)"},
 		{"everything of a group", abi.Selector{Args: args("kopf.dev/v1", "EVERYTHING")}, "Selector(group='kopf.dev', version='v1', any_name=EVERYTHING)"},
-		{"parts", abi.Selector{Group: "g", Version: "v1", Kind: "K"}, "Selector(group='g', version='v1', kind='K')"},
+		{"parts", abi.Selector{Group: new("g"), Version: "v1", Kind: "K"}, "Selector(group='g', version='v1', kind='K')"},
 		{"a category", abi.Selector{Category: "all"}, "Selector(category='all')"},
-		{"parts in addition to a name", abi.Selector{Args: args("kex"), Group: "kopf.dev"}, "Selector(group='kopf.dev', any_name='kex')"},
-		{"the same group twice", abi.Selector{Args: args("kopf.dev", "kex"), Group: "kopf.dev"}, "Selector(group='kopf.dev', any_name='kex')"},
+		{"a category of the core API", abi.Selector{Group: new(""), Category: "all"}, "Selector(group='', category='all')"},
+		{"parts in addition to a name", abi.Selector{Args: args("kex"), Group: new("kopf.dev")}, "Selector(group='kopf.dev', any_name='kex')"},
+		{"the same group twice", abi.Selector{Args: args("kopf.dev", "kex"), Group: new("kopf.dev")}, "Selector(group='kopf.dev', any_name='kex')"},
 		{"a function", abi.Selector{Function: true}, "Selector(fn=FUNCTION)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		want string // in the message
 	}{
 		{"nothing", abi.Selector{}, "no name"},
-		{"a group only", abi.Selector{Group: "kopf.dev"}, "no name"},
+		{"a group only", abi.Selector{Group: new("kopf.dev")}, "no name"},
 		{"an empty name", abi.Selector{Args: args("")}, "the name is empty"},
 		{"an empty name before a group", abi.Selector{Args: args(".v1.kopf.dev")}, "the name is empty"},
 		{"four arguments", abi.Selector{Args: args("a", "b", "c", "d")}, "4 positional arguments"},
@@ -78,8 +79,8 @@ func TestParseRefuses(t *testing.T) {
 		{"a slash without a version", abi.Selector{Args: args("kopf.dev/", "kex")}, "argument 1: \"kopf.dev/\" is not of the form"},
 		{"two slashes", abi.Selector{Args: args("a/b/c", "kex")}, "argument 1: \"a/b/c\" is not of the form"},
 		{"an empty version", abi.Selector{Args: args("kopf.dev", "", "kex")}, "argument 2: the version is empty"},
-		{"two groups", abi.Selector{Args: args("kopf.dev", "kex"), Group: "other.dev"}, `group: "other.dev" contradicts "kopf.dev"`},
-		{"a group and the core API", abi.Selector{Args: args("", "v1", "pods"), Group: "other.dev"}, `group: "other.dev" contradicts ""`},
+		{"two groups", abi.Selector{Args: args("kopf.dev", "kex"), Group: new("other.dev")}, `group: "other.dev" contradicts "kopf.dev"`},
+		{"a group and the core API", abi.Selector{Args: args("", "v1", "pods"), Group: new("other.dev")}, `group: "other.dev" contradicts ""`},
 		{"two versions", abi.Selector{Args: args("kex.v1.kopf.dev"), Version: "v2"}, `version: "v2" contradicts "v1"`},
 		{"a number", abi.Selector{Args: []abi.Raw{abi.Raw("1")}}, "argument 1: 1 is neither"},
 		{"null", abi.Selector{Args: []abi.Raw{abi.Raw("null")}}, "argument 1: null is neither"},

@@ -74,7 +74,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestFunctionSelectors(t *testing.T) {
-	s, err := Parse(abi.Selector{Function: true, Group: "kopf.dev"})
+	s, err := Parse(abi.Selector{Function: true, Group: new("kopf.dev")})
 	if err != nil {
 		t.Fatal(err)
 	}

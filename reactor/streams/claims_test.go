@@ -61,7 +61,7 @@ func TestClaims(t *testing.T) {
 			two := &Host{By: claims.Claimant{Owner: 2, Operator: "two"}, Claims: shared, Settings: settings.Default()}
 			tt.change(two)
 			claim := func(host *Host, resource, namespace string, kind abi.Kind) (func(), error) {
-				registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: kind, ID: "fn", Resource: &abi.Selector{Group: "example.com", Plural: resource}}}})
+				registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: kind, ID: "fn", Resource: &abi.Selector{Group: new("example.com"), Plural: resource}}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -153,7 +153,7 @@ func (s intruding) Store(body stores.Object, patch *stores.Patch, essence stores
 // TestClaimsAreNeverGivenBackInBetween: an operator claims its objects for a module that replaces another one. No other operator gets
 // them at that moment.
 func TestClaimsAreNeverGivenBackInBetween(t *testing.T) {
-	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &abi.Selector{Group: "example.com", Plural: "apples"}}}})
+	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &abi.Selector{Group: new("example.com"), Plural: "apples"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

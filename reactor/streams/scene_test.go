@@ -61,7 +61,7 @@ type noting struct {
 }
 
 func newNoting() *noting {
-	resource := abi.Selector{Group: "kopf.dev", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Plural: "kopfexamples"}
 	return &noting{Instant: reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindEvent, ID: "raw", Resource: &resource}, {Kind: abi.KindIndex, ID: "index", Resource: &resource}}}}
 }
 

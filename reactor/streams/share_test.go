@@ -36,7 +36,7 @@ func newPart(t *testing.T, kinds ...abi.Kind) *part {
 	t.Helper()
 	var handlers []abi.Handler
 	for _, kind := range kinds {
-		handlers = append(handlers, abi.Handler{Kind: kind, ID: string(kind), Resource: &abi.Selector{Group: "kopf.dev", Plural: "kopfexamples"}})
+		handlers = append(handlers, abi.Handler{Kind: kind, ID: string(kind), Resource: &abi.Selector{Group: new("kopf.dev"), Plural: "kopfexamples"}})
 	}
 	p := &part{}
 	host := &Host{

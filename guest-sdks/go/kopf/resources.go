@@ -17,7 +17,7 @@ const Everything = "*"
 //
 // See https://docs.kopf.dev/en/latest/resources/
 type Selector struct {
-	Group, Version         string
+	Group, Version         string // an empty group is any: Resource("", "v1", "pods") is of the core API
 	Kind, Plural, Singular string
 	Shortcut, Category     string
 	Func                   func(ResourceInfo) bool // asked for each resource of the cluster
@@ -62,9 +62,12 @@ func toSelector[T Target](target T) Selector {
 // wire is the selector in a message.
 func (s *Selector) wire() *abi.Selector {
 	out := &abi.Selector{
-		Group: s.Group, Version: s.Version, Kind: s.Kind, Plural: s.Plural,
+		Version: s.Version, Kind: s.Kind, Plural: s.Plural,
 		Singular: s.Singular, Shortcut: s.Shortcut, Category: s.Category,
 		Function: s.Func != nil,
+	}
+	if s.Group != "" {
+		out.Group = &s.Group
 	}
 	for i, part := range s.parts {
 		if part == Everything && i == len(s.parts)-1 {

@@ -70,13 +70,8 @@ def selector(args, parts, kind):
     """Return the selector of a decorator as the host gets it, and its function if it is one."""
     args = tuple(arg for arg in args if arg is not None)
     given = {name: _part(kind, value) for name, value in parts.items() if value is not None}
-    if args and given.get("group") == "":  # which the host takes for any group
-        raise TypeError(f"{kind}: group='' cannot be beside other arguments. Name the core API in them, as in @kopf.on.{kind}('', 'v1', 'pods').")
     if len(args) == 1 and callable(args[0]):
         return {"function": True, **given}, args[0]
-    names = [name for name in given if name not in ("group", "version")]
-    if not args and given.get("group") == "" and len(names) == 1 and names != ["category"]:  # the host takes an empty part for none
-        args, given = [given[name] for name in ("group", "version", *names) if name in given], {}
     if args:
         given["args"] = [_part(kind, arg) for arg in args]
     if not given:

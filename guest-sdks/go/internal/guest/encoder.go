@@ -99,7 +99,9 @@ func (w *writer) selector(s *abi.Selector) {
 	if len(s.Args) > 0 {
 		w.list("args", len(s.Args), func(i int) { w.buf = append(w.buf, s.Args[i]...) })
 	}
-	w.text("group", s.Group)
+	if s.Group != nil {
+		w.must("group", *s.Group)
+	}
 	w.text("version", s.Version)
 	w.text("kind", s.Kind)
 	w.text("plural", s.Plural)

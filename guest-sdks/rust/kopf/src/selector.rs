@@ -50,7 +50,7 @@ impl Selector {
         Selector { parts: parts.iter().map(|part| (*part).to_owned()).collect(), ..Selector::default() }
     }
 
-    /// By the API group. An empty one is no criterion: `("", "v1", "pods")` names a core resource.
+    /// By the API group. An empty one is the core API.
     pub fn group(mut self, group: &str) -> Selector {
         self.wire.insert("group".to_owned(), group.into());
         self
