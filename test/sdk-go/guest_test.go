@@ -17,7 +17,10 @@ import (
 )
 
 // guest is the compiled guest of the tests. It is built once.
-var guest = sync.OnceValues(func() ([]byte, error) {
+var guest = sync.OnceValues(func() ([]byte, error) { return build("guest") })
+
+// build compiles a guest of testdata.
+func build(name string) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "kopf-sdk-go-")
 	if err != nil {
 		return nil, err
@@ -25,14 +28,14 @@ var guest = sync.OnceValues(func() ([]byte, error) {
 	defer os.RemoveAll(folder)
 	out := filepath.Join(folder, "guest.wasm")
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, ".")
-	cmd.Dir = filepath.Join("testdata", "guest")
+	cmd.Dir = filepath.Join("testdata", name)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWORK=off")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(out)
-})
+}
 
 // load loads the guest with a configuration.
 func load(t *testing.T, config map[string]string) (*host.Module, error) {
