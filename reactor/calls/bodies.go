@@ -81,7 +81,12 @@ func (c *Caller) readResponse(ctx context.Context, call *abi.Call, rsp *http.Res
 	if call.Verbatim {
 		contentType = "" // the spaces of JSON would be lost
 	}
-	c.compute(ctx, len(data), func() { answer.Body, answer.Encoding, err = encodeBody(data, contentType) })
+	c.compute(ctx, len(data), func() {
+		if call.Target == abi.TargetKubernetes && strings.HasPrefix(contentType, "text/") {
+			data = bytes.ToValidUTF8(data, []byte("\uFFFD")) // a log may be cut within a character, and is a text nevertheless
+		}
+		answer.Body, answer.Encoding, err = encodeBody(data, contentType)
+	})
 	return answer, err
 }
 

@@ -214,6 +214,15 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+// TestTextsOfKubernetes checks that a log is a text, wherever it is cut.
+func TestTextsOfKubernetes(t *testing.T) {
+	rsp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(strings.NewReader("\xbc one\n"))}
+	answer, err := caller(t, Options{}).readResponse(t.Context(), &abi.Call{Target: abi.TargetKubernetes}, rsp)
+	if err != nil || string(answer.Body) != "\"\uFFFD one\\n\"" || answer.Encoding != "" {
+		t.Errorf("got %+v, %v", answer, err)
+	}
+}
+
 // TestVerbatimBodies checks that a guest gets the bytes of a server if it asks for them.
 func TestVerbatimBodies(t *testing.T) {
 	const sent = `{"a" :  "<1>" }`

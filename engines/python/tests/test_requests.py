@@ -71,6 +71,12 @@ class Blocking(unittest.TestCase):
         op.start(0, BODY)
         self.assertEqual([call["path"] for call in op.host.calls], ["/api/v1/namespaces/ns1/pods/x/eviction"])
 
+    def test_logs_are_texts(self):
+        op = operator("return kopf.api('v1', 'pods', subresource='log').text('x', container='main', tailLines=2)", word="def")
+        op.host.responses = [said(200, "one\ntwo\n")]
+        self.assertEqual(op.start(0, BODY)["result"], "one\ntwo\n")
+        self.assertEqual([call["path"] for call in op.host.calls], ["/api/v1/namespaces/ns1/pods/x/log?container=main&tailLines=2"])
+
     def test_no_name_is_not_the_collection(self):
         for name in ("None", "''"):
             op = operator(f"return kopf.api('v1', 'pods').get({name})", word="def")

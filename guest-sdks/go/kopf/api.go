@@ -72,6 +72,22 @@ func newAPI(t *guest.Task, version, plural string) API {
 // Get reads an object.
 func (a API) Get(name string) (View, error) { return a.named("GET", name, "", nil, "") }
 
+// Text reads what is a text instead of an object, such as the log of a pod. The query has the parameters of the API.
+//
+//	pods := c.API("v1", "pods")
+//	pods.Subresource = "log"
+//	log, err := pods.Text("web-0", "container=main&tailLines=100")
+func (a API) Text(name, query string) (string, error) {
+	if name == "" {
+		return "", a.nameless("GET")
+	}
+	rsp, err := a.exchange("GET", name, query, nil, "")
+	if err != nil {
+		return "", err
+	}
+	return string(rsp.Body), nil
+}
+
 // ListOptions narrow a listing. The zero value lists everything.
 type ListOptions struct {
 	Labels string // a selector: app=db,tier!=test
@@ -193,13 +209,26 @@ func (a API) itself(method, query string, object any, contentType string) (View,
 // named refuses to reach a whole collection where an object is meant.
 func (a API) named(method, name, query string, body any, contentType string) (View, error) {
 	if name == "" {
-		return View{}, &RequestError{Code: RequestInvalid, Message: method + " of " + a.Plural + ": the object has no name", kind: abi.ErrorPermanent}
+		return View{}, a.nameless(method)
 	}
 	return a.send(method, name, query, body, contentType)
 }
 
+func (a API) nameless(method string) error {
+	return &RequestError{Code: RequestInvalid, Message: method + " of " + a.Plural + ": the object has no name", kind: abi.ErrorPermanent}
+}
+
 // send makes a request and returns the object or the list in the answer.
 func (a API) send(method, name, query string, body any, contentType string) (View, error) {
+	rsp, err := a.exchange(method, name, query, body, contentType)
+	if err != nil {
+		return View{}, err
+	}
+	return rsp.JSON(), nil
+}
+
+// exchange makes a request. A status that is an error is an APIError.
+func (a API) exchange(method, name, query string, body any, contentType string) (*Response, error) {
 	call := &abi.Call{Target: abi.TargetKubernetes, Method: method, Path: a.path(name)}
 	if query != "" {
 		call.Path += "?" + query
@@ -207,7 +236,7 @@ func (a API) send(method, name, query string, body any, contentType string) (Vie
 	if body != nil {
 		text, err := Encode(body)
 		if err != nil {
-			return View{}, err
+			return nil, err
 		}
 		call.Body = text
 		if contentType != "" {
@@ -217,7 +246,7 @@ func (a API) send(method, name, query string, body any, contentType string) (Vie
 	if a.limit != nil {
 		timeout, err := a.limit()
 		if err != nil {
-			return View{}, err
+			return nil, err
 		}
 		if timeout > 0 {
 			call.Timeout = secondsOf(timeout)
@@ -225,12 +254,12 @@ func (a API) send(method, name, query string, body any, contentType string) (Vie
 	}
 	rsp, err := request(a.task, call)
 	if err != nil {
-		return View{}, err
+		return nil, err
 	}
 	if rsp.Status >= 300 {
-		return View{}, newAPIError(rsp)
+		return nil, newAPIError(rsp)
 	}
-	return rsp.JSON(), nil
+	return rsp, nil
 }
 
 func (a API) path(name string) string {

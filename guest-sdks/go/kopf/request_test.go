@@ -69,6 +69,29 @@ func TestPathsOfTheAPI(t *testing.T) {
 	}
 }
 
+// TestTextsOfTheAPI: answers that are no objects.
+func TestTextsOfTheAPI(t *testing.T) {
+	host := kopftest.New(t)
+	host.Answer = func(r kopftest.Request) *kopftest.Answer {
+		if r.Path == pods+"/p/log?container=main&tailLines=2" {
+			return &kopftest.Answer{Body: "one\n{\"two\": 2}\n"}
+		}
+		return &kopftest.Answer{Status: 404, Body: kopf.Map{"kind": "Status", "reason": "NotFound", "message": "no such pod"}}
+	}
+	a := host.Change(kopftest.Fixture{Body: body}).API("v1", "pods")
+	a.Subresource = "log"
+	if log, err := a.Text("p", "container=main&tailLines=2"); err != nil || log != "one\n{\"two\": 2}\n" {
+		t.Errorf("got %q, %v", log, err)
+	}
+	if log, err := a.Text("q", ""); !errors.Is(err, kopf.ErrNotFound) {
+		t.Errorf("got %q, %v", log, err)
+	}
+	var refused *kopf.RequestError
+	if _, err := a.Text("", ""); !errors.As(err, &refused) || len(host.Requests) != 2 {
+		t.Errorf("without a name: %v, %d requests", err, len(host.Requests))
+	}
+}
+
 // TestObjectsWithoutAForm: the error is not that they have no name.
 func TestObjectsWithoutAForm(t *testing.T) {
 	a := kopftest.New(t).Change(kopftest.Fixture{Body: body}).API("v1", "pods")

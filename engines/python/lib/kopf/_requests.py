@@ -144,6 +144,10 @@ class API:
         """Return an object."""
         return self._send("GET", name or "")  # None would be the collection
 
+    def text(self, name, **query):
+        """Return what is a text instead of an object, such as the log of a pod. The keywords are parameters of the API."""
+        return _then(self._asked("GET", name or "", query), _text)
+
     def list(self, *, labels=None, fields=None, page=100):
         """Return the objects, by selectors of labels and fields."""
         query = {"limit": page, "labelSelector": labels, "fieldSelector": fields}
@@ -184,13 +188,16 @@ class API:
         return self._send("DELETE", name, None, body)
 
     def _send(self, method, name, query=None, body=None, content=None):
+        return _then(self._asked(method, name, query, body, content), _object)
+
+    def _asked(self, method, name, query=None, body=None, content=None):
         if name is None and method not in ("GET", "POST") or name == "":
             raise _errors.RequestError(f"{method} of {self.plural}: the object has no name", "Invalid", "permanent")
         query = urllib.parse.urlencode({key: value for key, value in (query or {}).items() if value})
         headers = {"Content-Type": [content]} if content else None
         path = self._path(name) + (f"?{query}" if query else "")
-        return _then(request({"target": "kubernetes", "method": method, "path": path, "headers": headers,
-                              "body": None if body is None else _codec.copied(body)}, self.blocking), _object)
+        return request({"target": "kubernetes", "method": method, "path": path, "headers": headers,
+                        "body": None if body is None else _codec.copied(body)}, self.blocking)
 
     def _path(self, name):
         root = "/apis/" if "/" in self.version else "/api/"
@@ -218,6 +225,11 @@ def _collect(found, objects, query):
     objects += found.get("items") or ()
     query["continue"] = (found.get("metadata") or {}).get("continue")
     return bool(query["continue"])
+
+
+def _text(response):
+    _object(response)
+    return bytes_of(response).decode("utf-8", "replace")
 
 
 def _object(response):

@@ -3,7 +3,7 @@
 use crate::api_error::ApiError;
 use crate::call::Call;
 use crate::object;
-use crate::request::{self, RequestError};
+use crate::request::{self, RequestError, Response};
 use crate::task::Task;
 use crate::view::View;
 use kopf_abi::{self as abi, target};
@@ -147,8 +147,22 @@ impl<T> Api<T> {
         path
     }
 
+    /// Reads what is a text instead of an object, such as the log of a pod. The query has the
+    /// parameters of the API.
+    ///
+    /// ```
+    /// # use kopf::Change;
+    /// async fn tail(c: &Change) -> kopf::Result<String> {
+    ///     let pods = c.api("v1", "pods").subresource("log");
+    ///     Ok(pods.text("web-0", "container=main&tailLines=100").await?)
+    /// }
+    /// ```
+    pub async fn text(&self, name: &str, query: &str) -> Result<String, ApiError> {
+        Ok(self.named("GET", name, query, None).await?.text().into_owned())
+    }
+
     /// Makes a request to an object, and not to the collection where it has no name.
-    async fn named(&self, method: &str, name: &str, query: &str, body: Body) -> Result<View, ApiError> {
+    async fn named(&self, method: &str, name: &str, query: &str, body: Body) -> Result<Response, ApiError> {
         if name.is_empty() {
             let problem = format!("{method} of {}: the object has no name", self.plural);
             return Err(RequestError::Invalid(problem).into());
@@ -156,8 +170,8 @@ impl<T> Api<T> {
         self.send(method, name, query, body).await
     }
 
-    /// Makes a request, and returns the object or the list in the answer.
-    async fn send(&self, method: &str, name: &str, query: &str, body: Body) -> Result<View, ApiError> {
+    /// Makes a request. A status that is an error is one.
+    async fn send(&self, method: &str, name: &str, query: &str, body: Body) -> Result<Response, ApiError> {
         let mut path = self.path(name);
         if !query.is_empty() {
             path += "?";
@@ -174,7 +188,7 @@ impl<T> Api<T> {
             call.headers.insert("Content-Type".to_owned(), vec![content_type.to_owned()]);
         }
         let answer = request::send(&self.task, call).await?;
-        if answer.status < 300 { Ok(answer.into_json()) } else { Err(ApiError::of(answer)) }
+        if answer.status < 300 { Ok(answer) } else { Err(ApiError::of(answer)) }
     }
 }
 
@@ -264,7 +278,7 @@ impl<T: DeserializeOwned + 'static> Api<T> {
         typed(self.applied(body(object, APPLY)?, "&force=true").await)
     }
 
-    async fn applied(&self, body: Body, how: &str) -> Result<View, ApiError> {
+    async fn applied(&self, body: Body, how: &str) -> Result<Response, ApiError> {
         let mut query = "fieldManager=".to_owned();
         match &self.manager {
             Some(manager) => escape(&mut query, manager),
@@ -352,11 +366,11 @@ impl<T: DeserializeOwned + 'static> List<T> {
                     escape(&mut query, value);
                 }
             }
-            let page = self.api.send("GET", "", &query, None).await?;
+            let page = self.api.send("GET", "", &query, None).await?.into_json();
             self.next = page["metadata"]["continue"].as_str().filter(|next| !next.is_empty()).map(str::to_owned);
             self.items = page.get("items").and_then(Value::as_array).cloned().unwrap_or_default().into();
         }
-        self.items.pop_front().map(|item| typed(Ok(View::from(item)))).transpose()
+        self.items.pop_front().map(|item| Ok(object::decode(View::from(item))?)).transpose()
     }
 
     /// All objects. They are all in memory at once: prefer [`next`](List::next) where there may be
@@ -370,8 +384,8 @@ impl<T: DeserializeOwned + 'static> List<T> {
     }
 }
 
-fn typed<T: DeserializeOwned + 'static>(answer: Result<View, ApiError>) -> Result<T, ApiError> {
-    Ok(object::decode(answer?)?)
+fn typed<T: DeserializeOwned + 'static>(answer: Result<Response, ApiError>) -> Result<T, ApiError> {
+    Ok(object::decode(answer?.into_json())?)
 }
 
 /// Appends a text to a URL: to its path or its query.

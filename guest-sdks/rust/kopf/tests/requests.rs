@@ -106,6 +106,22 @@ fn paths_are_built_of_what_is_said() {
 }
 
 #[test]
+fn texts_are_read() {
+    let fixture = fixture().respond(|r| {
+        let found = r.path == "/api/v1/namespaces/ns1/pods/p/log?container=main&tailLines=2";
+        found.then(|| Reply::text(200, "one\n{\"two\": 2}\n"))
+    });
+    let outcome = fixture.run(async |c: Change| -> kopf::Result {
+        let logs = c.api("v1", "pods").subresource("log");
+        assert_eq!(logs.text("p", "container=main&tailLines=2").await?, "one\n{\"two\": 2}\n");
+        assert!(matches!(logs.text("q", "").await, Err(ApiError::NotFound(_))));
+        assert!(matches!(logs.text("", "").await, Err(ApiError::Request(RequestError::Invalid(_)))));
+        Ok(())
+    });
+    assert_eq!(outcome.error, None);
+}
+
+#[test]
 fn lists_are_read_page_by_page() {
     let fixture = fixture().respond(|r| {
         let second = r.path.ends_with("&continue=next%2F1");
