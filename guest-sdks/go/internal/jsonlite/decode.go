@@ -138,10 +138,14 @@ func (d *decoder) scalar(raw []byte, kind Kind, v reflect.Value) error {
 	text := string(raw)
 	switch v.Kind() {
 	case reflect.String:
-		if kind != String {
+		switch {
+		case kind == String:
+			v.SetString(Unquote(raw))
+		case kind == Number && v.Type().String() == "json.Number": // of encoding/json
+			v.SetString(text)
+		default:
 			return d.mismatch("a string", kind)
 		}
-		v.SetString(Unquote(raw))
 	case reflect.Bool:
 		if kind != Bool {
 			return d.mismatch("a boolean", kind)

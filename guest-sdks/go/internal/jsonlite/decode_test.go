@@ -39,6 +39,7 @@ type everything struct {
 	Map      map[level]int   `json:"map"`
 	Time     time.Time       `json:"time"`
 	Raw      json.RawMessage `json:"raw"`
+	Number   json.Number     `json:"number"`
 	Untagged int
 	Ignored  int `json:"-"`
 	hidden   int
@@ -49,7 +50,7 @@ type everything struct {
 const everythingText = `{"kind": "K", "inner": {"name": "i"}, "name": "n", "labels": {"a": "b"}, "bool": true, "int": -5,
 	"int8": 127, "uint16": 65535, "float": 1.5, "float32": 2, "level": "high", "text": "x\ty", "bytes": "aGk=",
 	"any": {"list": [1, "two", null]}, "list": [{"name": "a"}, {"name": "b", "unknown": 1}], "array": [1, 2],
-	"map": {"x": 1}, "time": "2020-01-01T00:00:00Z", "raw": {"as": "is"}, "Untagged": 7, "Ignored": 8, "hidden": 9, "unknown": {}}`
+	"map": {"x": 1}, "time": "2020-01-01T00:00:00Z", "raw": {"as": "is"}, "number": 9007199254740993.50, "Untagged": 7, "Ignored": 8, "hidden": 9, "unknown": {}}`
 
 func TestDecodeLikeTheStandardLibrary(t *testing.T) {
 	var got, want everything

@@ -1,6 +1,7 @@
 package jsonlite
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"reflect"
@@ -189,8 +190,8 @@ func appendScalar(buf []byte, v reflect.Value) ([]byte, error) {
 	switch v.Kind() {
 	case reflect.String:
 		text := v.String()
-		if name == "json.Number" && text != "" { // of encoding/json, copied without a check; the host refuses text that is not a number
-			return append(buf, text...), nil
+		if name == "json.Number" { // of encoding/json, copied without a check; the host refuses text that is not a number
+			return append(buf, cmp.Or(text, "0")...), nil
 		}
 		return AppendString(buf, text), nil
 	case reflect.Bool:
