@@ -1,6 +1,7 @@
 //! Handlers for the whole operator.
 
 use crate::context::{arguments, context, sleep};
+use crate::error::Error;
 use crate::task::Task;
 use serde::Serialize;
 use serde_json::Value;
@@ -56,9 +57,12 @@ impl Settings {
         name.split('.').try_fold(settings, |value, part| value.get(part)).cloned().unwrap_or_default()
     }
 
-    /// Changes a setting, by its dotted name. Times are in seconds.
+    /// Changes a setting, by its dotted name. Times are in seconds. A value that has no form in JSON
+    /// makes the handler fail.
     pub fn set(&self, name: &str, value: impl Serialize) {
-        let value = serde_json::to_value(value).unwrap_or_default();
-        self.task.left.settings.borrow_mut().insert(name.to_owned(), value);
+        match serde_json::to_value(value) {
+            Ok(value) => drop(self.task.left.settings.borrow_mut().insert(name.to_owned(), value)),
+            Err(err) => self.task.left.patch.fail(Error::permanent(err).about(&format!("setting {name}"))),
+        }
     }
 }

@@ -33,7 +33,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// The same for another object, which needs `apiVersion`, `kind` and `metadata`.
+    /// The same for another object, which needs `apiVersion`, `kind` and `metadata`. Events about a value
+    /// that has no form in JSON are [not valid](abi::Errno::INVALID).
     pub fn about(&self, object: impl Serialize) -> Events {
         Events { about: Some(serde_json::to_value(object).unwrap_or_default()), ..self.clone() }
     }
@@ -74,6 +75,9 @@ impl Events {
     }
 
     fn send(&self, level: u32, event_type: &str, reason: &str, message: &str) -> Result<(), abi::Errno> {
+        if self.about == Some(Value::Null) {
+            return Err(abi::Errno::INVALID); // the host would take it for the handled object
+        }
         let event = abi::Event {
             level,
             event_type: event_type.to_owned(),

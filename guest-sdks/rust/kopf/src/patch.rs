@@ -112,10 +112,15 @@ impl Patch {
         match serde_json::to_value(value) {
             Ok(value) => Some(value),
             Err(err) => {
-                self.0.problem.set(Some(Error::permanent(err).about("the patch")));
+                self.fail(Error::permanent(err).about("the patch"));
                 None
             }
         }
+    }
+
+    /// Makes the handler fail, unless it fails itself.
+    pub(crate) fn fail(&self, err: Error) {
+        self.0.problem.set(Some(err));
     }
 }
 
@@ -163,8 +168,7 @@ impl Part {
             Some(Value::Object(values)) => self.open(|part| merge(part, values)),
             Some(Value::Null) | None => {}
             Some(_) => {
-                let err = crate::Error::permanent("the patch: only maps can be merged");
-                self.patch.0.problem.set(Some(err));
+                self.patch.fail(Error::permanent("the patch: only maps can be merged"));
             }
         }
     }

@@ -258,6 +258,18 @@ fn activities_see_and_change_settings() {
 }
 
 #[test]
+fn values_without_a_form_are_errors() {
+    let odd = || std::collections::BTreeMap::from([((1, 2), 3)]); // keys are texts in JSON
+    let outcome = Fixture::activity("startup").run(async move |a: Activity| a.settings.set("posting.level", odd()));
+    let error = outcome.error.unwrap();
+    assert_eq!(error.message, "setting posting.level: key must be a string");
+    assert!(outcome.settings.is_empty(), "{:?}", outcome.settings);
+    let outcome =
+        Fixture::new(body()).run(async move |c: Change| -> kopf::Result { Ok(c.events.about(odd()).info("A", "a")?) });
+    assert_eq!((outcome.error.unwrap().message.as_str(), outcome.events.len()), ("not valid", 0));
+}
+
+#[test]
 fn reviews_warn_refuse_and_change() {
     let review =
         json!({"operation": "CREATE", "dryrun": true, "userinfo": {"username": "me"}, "headers": {"A": ["b"]}});
