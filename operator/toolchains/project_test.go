@@ -81,7 +81,7 @@ func TestFoldersWithoutAnOperatorAreRefused(t *testing.T) {
 }
 
 func TestTargetOfCargoIsChosenByItsTable(t *testing.T) {
-	p, err := Find(folder(t, "Cargo.toml=[package]\ntarget = \"x\"\n[package.metadata.kopf]\ntarget = \"wasm32-wasip1\"\n"))
+	p, err := Find(folder(t, "Cargo.toml=[package]\ntarget = \"x\"\n[package.metadata.kopf] # of kopf build\ntarget = \"wasm32-wasip1\" # for the clock\n"))
 	if err != nil || p.crate.target != wasiTarget {
 		t.Errorf("the target is %q, %v", p.crate.target, err)
 	}

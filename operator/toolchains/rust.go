@@ -37,6 +37,7 @@ func (m *manifest) read(path string) error {
 	}
 	table := ""
 	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#") // no target has one in its name
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			table = line
