@@ -76,6 +76,10 @@ func TestScriptsSayWhatIsWrong(t *testing.T) {
 		"a change of a missing part":     {`function fn({ status }) { status.phase = "Ready"; }`, "object is not extensible"},
 		"a property of a memo":           {`function fn({ memo }) { memo.count = 1; }`, "object is not extensible"},
 		"nothing in a memo":              {`function fn({ memo }) { memo.update("x", (old = []) => { old.push(1); }); }`, "memo: the value of x is undefined, which has no form in JSON"},
+		"a setting that is undefined":    {`function fn({ settings }) { settings.posting.level = kopf.config("LEVEL"); }`, "settings: the value of posting.level is undefined"},
+		"an option of a child":           {`function fn({ body }) { kopf.adopt({}, { owner: body, block_owner_deletion: false }); }`, "kopf.appendOwnerReference: unknown option block_owner_deletion"},
+		"an option of an event":          {`function fn({ body }) { kopf.exception(body, { exc: new Error("x") }); }`, "the event: unknown option exc"},
+		"an option of a request":         {`async function fn() { await kopf.kubernetes.apply("/x", {}, { field_manager: "me" }); }`, "kopf.kubernetes.apply: unknown option field_manager"},
 		"a change in a list of settings": {`function fn({ settings }) { settings.networking.error_backoffs.push(5); }`, "object is not extensible"},
 	} {
 		t.Run(name, func(t *testing.T) {

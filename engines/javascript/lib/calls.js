@@ -1,5 +1,6 @@
 // Requests that the host makes, as far as they are granted.
 
+import { known } from "kopf/declarations";
 import { APIError, RequestError } from "kopf/errors";
 import { here } from "kopf/tasks";
 
@@ -10,7 +11,8 @@ async function call(request) {
   return response;
 }
 
-async function ask(method, path, { body, headers, timeout } = {}) {
+async function ask(method, path, { body, headers, timeout, ...others } = {}) {
+  known("kopf.kubernetes", others, []);
   const listed = Object.entries(headers ?? {}).map(([name, value]) => [name, [value]]);
   const response = await call({ target: "kubernetes", method, path, body, timeout, headers: Object.fromEntries(listed) });
   if (response.status >= 400) throw new APIError(response);
@@ -30,7 +32,8 @@ export const kubernetes = Object.freeze({
   patch: (path, body, type = "merge") => ask("PATCH", path, { body, headers: { "Content-Type": PATCHES[type] ?? type } }),
 
   // apply is a server-side apply. Unless a field manager is named, the operator is it.
-  apply: (path, body, { fieldManager, force = false } = {}) => {
+  apply: (path, body, { fieldManager, force = false, ...others } = {}) => {
+    known("kopf.kubernetes.apply", others, []);
     const manager = fieldManager === undefined ? "" : `&fieldManager=${encodeURIComponent(fieldManager)}`;
     const query = `force=${Boolean(force)}${manager}`;
     const to = `${path}${path.includes("?") ? "&" : "?"}${query}`;

@@ -131,7 +131,7 @@ export function wants(rights) {
 }
 
 // known refuses options that a function does not have.
-function known(what, options, names) {
+export function known(what, options, names) {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined) throw new TypeError(`${what}: unknown option ${unknown}`);
 }

@@ -2,10 +2,12 @@
 // in place. Options: owner, a body, by default that of the handled object; the others
 // are those of the reference.
 
+import { known } from "kopf/declarations";
 import { PermanentError } from "kopf/errors";
 import { here } from "kopf/tasks";
 
 const each = (objs, edit) => [objs].flat(Infinity).forEach(edit);
+const NAMES = ["owner", "controller", "blockOwnerDeletion", "name", "forced", "strict", "namespace", "labels", "nested"]; // adopt hands on all
 const set = (value) => value !== undefined && value !== null && value !== "";
 
 function bodyOf({ owner }) {
@@ -24,6 +26,7 @@ export function adopt(objs, options = {}) {
 
 // appendOwnerReference adds the owner, unless it is there. Flags that are null are left out.
 export function appendOwnerReference(objs, options = {}) {
+  known("kopf.appendOwnerReference", options, NAMES);
   const { controller = true, blockOwnerDeletion = true } = options;
   const { apiVersion, kind, metadata: { name, uid } } = bodyOf(options);
   const reference = { apiVersion, kind, name, uid };
@@ -37,6 +40,7 @@ export function appendOwnerReference(objs, options = {}) {
 
 // removeOwnerReference takes the owner away.
 export function removeOwnerReference(objs, options = {}) {
+  known("kopf.removeOwnerReference", options, NAMES);
   const { uid } = bodyOf(options).metadata;
   each(objs, (obj) => {
     const meta = (obj.metadata ??= {});
@@ -48,6 +52,7 @@ export function removeOwnerReference(objs, options = {}) {
 // forced. The objects at the paths in nested get them too, where they exist: one path with
 // dots, or a list of paths, each with dots or a list of its keys.
 export function label(objs, labels, options = {}) {
+  known("kopf.label", options, NAMES);
   const { forced = false, nested = [] } = options;
   const wanted = labels ?? options.labels ?? bodyOf(options).metadata.labels ?? {};
   const add = (within) => {
@@ -66,6 +71,7 @@ export function label(objs, labels, options = {}) {
 
 // harmonizeNaming names objects by the owner: exactly if strict, or with a suffix that the server chooses.
 export function harmonizeNaming(objs, options = {}) {
+  known("kopf.harmonizeNaming", options, NAMES);
   const { forced = false, strict = false } = options;
   const name = options.name ?? bodyOf(options).metadata.name;
   if (!set(name)) throw new PermanentError("the owner has no name: set one");
@@ -81,6 +87,7 @@ export function harmonizeNaming(objs, options = {}) {
 
 // adjustNamespace puts objects into the namespace of the owner, unless they are in one.
 export function adjustNamespace(objs, options = {}) {
+  known("kopf.adjustNamespace", options, NAMES);
   const { forced = false } = options;
   const namespace = options.namespace !== undefined ? options.namespace : bodyOf(options).metadata.namespace ?? null;
   each(objs, (obj) => {

@@ -1,5 +1,6 @@
 // Log lines and Kubernetes events about the handled object.
 
+import { known } from "kopf/declarations";
 import { nameOf, stackOf } from "kopf/errors";
 import { host } from "kopf/host";
 import { here, number } from "kopf/tasks";
@@ -45,7 +46,8 @@ globalThis.console = Object.freeze({
 });
 globalThis.print = (...values) => host.print(line(values));
 
-function post(about, level, type, { reason, message = "", backoffs }) {
+function post(about, level, type, { reason, message = "", backoffs, ...others }) {
+  known("the event", others, []);
   const { id, invocation } = here();
   const { apiVersion, kind, metadata } = about ?? {};
   const own = about === undefined || metadata?.uid !== undefined && metadata.uid === invocation.uid;
@@ -59,7 +61,7 @@ export const info = (about, rest) => post(about, 20, "Normal", rest);
 export const warn = (about, rest) => post(about, 30, "Warning", rest);
 
 // exception posts an error; its name is the reason if there is no other.
-export function exception(about, { reason, message = "", error, backoffs }) {
+export function exception(about, { reason, message = "", error, ...rest }) {
   const text = error === undefined ? message : `${message ? message + " " : ""}${error.message ?? error}`;
-  post(about, 40, "Error", { reason: reason || nameOf(error), message: text, backoffs });
+  post(about, 40, "Error", { ...rest, reason: reason || nameOf(error), message: text });
 }

@@ -18,6 +18,7 @@ export class Settings {
         return path in this.values ? this.values[path] : this.#at(path + ".");
       },
       set: (_, name, value) => {
+        if (value === undefined || Number.isNaN(value)) throw new TypeError(`settings: the value of ${prefix}${name} is ${value}`); // JSON leaves it out, or has null
         this.values[prefix + name] = this.changes[prefix + name] = value;
         return true;
       },

@@ -235,7 +235,7 @@ class Run {
       case "event": return kopf.event(k.body, arg);
       case "info": return kopf.info(k.body, arg);
       case "warn": return kopf.warn(k.body, arg);
-      case "exception": return kopf.exception(k.body, { ...arg, error: new ValueError(arg.exc ?? "boo") });
+      case "exception": return this.exception(arg);
       case "patch": return k.patch.merge(arg);
       case "patch_meta": return k.patch.merge({ metadata: arg });
       case "patch_status": return Object.assign(k.patch.status, arg);
@@ -245,6 +245,10 @@ class Run {
       case "edit": return k.patch.edit((body) => arg.forEach((op) => edit(body, op)));
     }
     throw new kopf.PermanentError(`unknown op: ${name}`);
+  }
+
+  exception({ exc = "boo", ...options }) {
+    kopf.exception(this.k.body, { ...options, error: new ValueError(exc) });
   }
 
   dump(names) {
