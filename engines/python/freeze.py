@@ -16,7 +16,7 @@ UNUSED = frozenset("""
     test tests idlelib idle_test lib2to3 ensurepip distutils turtledemo turtle tkinter venv pydoc_data curses dbm sqlite3 xmlrpc
     msilib ctypes __phello__ __hello__ pdb doctest cgi cgitb nntplib smtpd smtplib poplib imaplib telnetlib ftplib mailbox mailcap
     tarfile zipapp zipimport webbrowser trace profile cProfile pstats antigravity this pty tty sndhdr sunau wave aifc chunk imghdr xdrlib uu
-    nturl2path pipes crypt netrc rlcompleter tabnanny pyclbr modulefinder pickletools lzma bz2 unittest ssl imp asyncore asynchat symtable
+    nturl2path pipes crypt rlcompleter tabnanny pyclbr modulefinder pickletools lzma bz2 unittest ssl imp asyncore asynchat symtable
     _aix_support _osx_support _bootsubprocess compileall py_compile cmd code fileinput
 """.split())
 

@@ -116,3 +116,46 @@ func TestKubernetesClient(t *testing.T) {
 	s.create(t, "secrets", "{by: secrets}")
 	op.says(t, "secrets", "the operator is not granted to list secrets in "+s.namespace+": --allow-kubernetes list:secrets")
 }
+
+// TestClientLibrariesOfLoops: aiohttp and kubernetes_asyncio reach what is granted, and nothing
+// else, also by clients that a startup handler has made.
+func TestClientLibrariesOfLoops(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(webHandler())
+	t.Cleanup(server.Close)
+	ungranted := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request that is not granted arrived") }))
+	t.Cleanup(ungranted.Close)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	s := newSpace(t)
+	op := s.start(t, withPackages(t, options{calls: allowing(t, server.URL, gone.URL, "create,get,list,patch,delete:configmaps", "list,patch:kopfexamples.kopf.dev")}, "aio"))
+	for by, want := range map[string]any{
+		"exchanged":    []any{"GET /echo mine", "POST /echo mine application/json [1]", int64(http.StatusNotFound), "Not Found", int64(http.StatusNotFound)},
+		"kept":         []any{"GET /echo the session's", "GET /echo the session's"},
+		"sent":         []any{[]any{"PUT /echo application/octet-stream onetwo"}, int64(2_000_000)},
+		"late":         []any{"TimeoutError", "SocketTimeoutError"},
+		"redirected":   "GET /echo",
+		"unconfigured": int64(0),
+		"maps":         []any{"child", []any{[]any{"child", map[string]any{"by": "aio", "more": "yes"}}}, int64(http.StatusNotFound), "Not Found"},
+	} {
+		if diff := cmp.Diff(want, s.uses(t, by, by, server.URL)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", by, diff)
+		}
+	}
+	if got := s.uses(t, "absent", "absent", gone.URL); got != true {
+		t.Errorf("a server that is gone: got %v", got)
+	}
+	if got, _ := s.uses(t, "custom", "custom", "").([]any); len(got) != 2 || !cmp.Equal(got[1], map[string]any{"a": "b"}) {
+		t.Errorf("custom objects: got %v", got)
+	}
+	for by, says := range map[string]string{
+		"exchanged": "the operator is not granted to reach " + ungranted.URL + ": --allow-host " + ungranted.URL,
+		"kept":      "the operator is not granted to reach " + ungranted.URL + ": --allow-host " + ungranted.URL,
+		"secrets":   "the operator is not granted to list secrets in " + s.namespace + ": --allow-kubernetes list:secrets",
+		"watched":   "guests cannot watch through calls: register a handler",
+		"upgraded":  "a connection of websocket to 127.0.0.1: the sandbox has no connections",
+	} {
+		s.create(t, "refused-"+by, fmt.Sprintf(`{by: %s, url: %q}`, by, ungranted.URL))
+		op.says(t, "refused-"+by, says)
+	}
+}

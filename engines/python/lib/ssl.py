@@ -68,7 +68,7 @@ class SSLContext:
         return sock
 
     def wrap_bio(self, *args, **kwargs):
-        raise SSLError("there is no TLS in the sandbox: the host makes requests, by kopf.fetch, urllib, requests or httpx")
+        raise SSLError("there is no TLS in the sandbox: the host makes requests, by kopf.fetch, urllib, requests, httpx or aiohttp")
 
 
 class SSLSocket:

@@ -68,14 +68,6 @@ class PackedModules(unittest.TestCase):
             del FILES["packages/dist_old.pyc"]
         self.assertIn("operator.py:1: ImportError: bad magic number in 'dist_old'", operator.registration["error"])
 
-    def test_aiohttp_is_named(self):
-        FILES["packages/aiohttp/__init__.pyc"] = compiled("import absent", "/packages/aiohttp/__init__.py")
-        try:
-            operator = Operator("import aiohttp" + HANDLER, files=FILES)
-        finally:
-            del FILES["packages/aiohttp/__init__.pyc"]
-        self.assertIn("operator.py:1: ModuleNotFoundError: No module named 'absent': aiohttp opens connections, and the sandbox has none: use httpx", operator.registration["error"])
-
     def test_data_files_are_read(self):
         found = self.run_script(
             "import importlib.resources as r, pkgutil, lib, dist_one\n"

@@ -6,9 +6,10 @@ import socket
 import sys
 import time
 import unittest
+from unittest import mock
 
 from host import BODY, Operator
-from kopf import _files, _http, _sockets
+from kopf import _files, _http, _sockets, _streams
 from test_waits import operator
 
 REFUSED = {"error": {"type": "NotGranted", "kind": "permanent", "message": "not granted: --allow-host example.com"}}
@@ -149,6 +150,55 @@ class Wire(unittest.TestCase):
                          "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 2\r\nConnection: close\r\n\r\n".encode() + "ü".encode())
         self.assertEqual(_http.answer({"method": "HEAD"}, said(299, "", Content_Length="9")["response"]),
                          b"HTTP/1.1 299 \r\nContent-Length: 9\r\nConnection: close\r\n\r\n")
+
+
+class Streams(unittest.TestCase):
+    """Connections of event loops, which aiohttp uses."""
+
+    OPEN = "r, w = await asyncio.open_connection('example.com', 443, ssl=True)\n"
+    ASK = OPEN + "w.write(b'GET /a HTTP/1.1\\r\\nX-A: b\\r\\n')\nw.write(b'\\r\\n')\n"
+
+    def test_requests_are_steps(self):
+        op = operator(self.ASK + "return (await r.read()).decode()")
+        self.assertEqual(op.start(0, BODY), {"step": "call", "call": {
+            "target": "http", "method": "GET", "path": "https://example.com/a", "headers": {"X-A": ["b"]}, "verbatim": True}})
+        self.assertEqual(op.resume(**said(200, "hi"))["result"], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+
+    def test_requests_of_loops_of_sync_functions_block(self):
+        op = operator(f"async def ask():\n  {self.ASK}return len(await r.read())".replace("\nw", "\n  w").replace("\nreturn", "\n  return") + "\nreturn asyncio.run(ask())", word="def")
+        op.host.responses = [said(200, "x" * 1_000_000)]
+        self.assertEqual(op.start(0, BODY)["result"], 1_000_063)
+
+    def test_who_is_slow_gets_pieces(self):
+        op = operator(self.ASK + "found = [len(await r.readexactly(300_066))]\nawait asyncio.sleep(0.001)\nw.close()\nreturn found + [len(await r.read()) > 300_000]")
+        op.start(0, BODY)
+        step = op.resume(**said(200, "x" * 1_000_000))
+        while step["step"] == "wait":
+            step = op.resume()
+        self.assertEqual(step["result"], [300_066, False], step)
+
+    def test_refusals_and_failures_end_the_connection(self):
+        for answer, name in ((REFUSED, "RequestError"), ({"error": {"type": "Timeout", "message": ""}}, "TimeoutError"),
+                             ({"error": {"type": "Unreachable", "message": ""}}, "ConnectionError")):
+            op = operator(self.ASK + "await r.read()")
+            op.start(0, BODY)
+            self.assertEqual(op.resume(**answer)["error"]["type"], name)
+
+    def test_other_protocols_are_refused(self):
+        for data in ("b'*1\\r\\n$4\\r\\nPING\\r\\n'", "b'\\0\\0\\0\\x08'", "b'EHLO a\\r\\n'", "b'GET / HTTP/1.1\\r\\nUpgrade: websocket\\r\\n\\r\\n'"):
+            self.assertIn("HTTP requests only", operator(self.OPEN + f"w.write({data})\nawait r.read()").start(0, BODY)["error"]["message"])
+        op = operator(self.OPEN + "await r.read()")
+        self.assertEqual(round(op.start(0, BODY)["seconds"]), 5)
+        with mock.patch.object(_streams, "_SILENCE", 0.001):
+            self.assertIn("HTTP requests only", operator(self.OPEN + "await r.read()").run(0, BODY)["error"]["message"])
+        self.assertIn("the host serves probes", operator("await asyncio.start_server(print, '', 80)").start(0, BODY)["error"]["message"])
+
+    def test_a_closed_connection_abandons_its_request(self):
+        op = operator(self.ASK + "try: await asyncio.wait_for(r.read(), 0.001)\nexcept TimeoutError: w.close()\nawait w.wait_closed()\nreturn 'late'")
+        self.assertEqual(op.start(0, BODY)["step"], "call")
+        time.sleep(0.01)
+        self.assertEqual(op.resume(), {"step": "done", "result": "late"})
+        self.assertEqual(op.host.logs, [])
 
 
 @contextlib.contextmanager

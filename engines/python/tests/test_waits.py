@@ -34,6 +34,14 @@ class Asyncio(unittest.TestCase):
                       "@kopf.on.create('kex')\nasync def fn(**_): return await asyncio.gather(work(1), work(2))")
         self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[1, 2], [1, 2]])
 
+    def test_a_kept_loop_is_the_running_one(self):
+        op = Operator("import asyncio, kopf\nkept = []\n@kopf.on.create('kex')\nasync def fn(**_):\n  kept.append(asyncio.get_running_loop())\n"
+                      "  loop, done = kept[0], kept[0].create_future()\n  loop.call_later(0.001, done.set_result, loop.is_closed())\n"
+                      "  async def own(): return asyncio.current_task(loop) is asyncio.current_task()\n"
+                      "  loop.call_soon(len, '')\n"
+                      "  return [await done, await loop.create_task(own()), await loop.run_in_executor(None, len, 'a')]")
+        self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[False, True, 1]] * 2)
+
     def test_daemons_wait_for_locks_of_each_other(self):
         op = Operator("import asyncio, kopf\nLOCK = asyncio.Lock()\n@kopf.daemon('kex')\nasync def fn(**_):\n  async with LOCK: await asyncio.sleep(0.1)")
         steps = [op.start(0, BODY, task=task) for task in (1, 2, 3)]

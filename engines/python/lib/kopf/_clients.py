@@ -1,6 +1,6 @@
 """Client libraries in the sandbox: what they connect by is replaced, they are not.
 
-`_sockets` serves libraries that block, `_httpcore` those that await, and `_files` has the
+`_sockets` serves libraries that block, `_streams` and `_httpcore` those that await, and `_files` has the
 files in which libraries look for the cluster.
 """
 
@@ -42,13 +42,13 @@ def _configure_by(loader, configure):
 
 
 def _configure_kubernetes(module):
-    """Let the official client ask the cluster, as after the login of the reference: operators rely on that."""
+    """Let a client ask the cluster, as after a login by it: operators rely on that."""
     configuration = module.Configuration()
     configuration.host, configuration.ssl_ca_cert = f"https://{_files.SERVER}", _files.AUTHORITIES
     module.Configuration.set_default(configuration)
 
 
-_CONFIGURED = {"kubernetes.client.configuration": _configure_kubernetes}
+_CONFIGURED = {f"{client}.configuration": _configure_kubernetes for client in ("kubernetes.client", "kubernetes.aio.client", "kubernetes_asyncio.client")}
 
 
 class _Loader:

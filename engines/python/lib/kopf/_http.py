@@ -47,8 +47,7 @@ class Wire:
         """Return the next whole request as a call for the host; None if there is none yet."""
         end = self._bytes.find(b"\r\n\r\n")
         if end < 0:
-            if len(self._bytes) > _MAX_HEAD:
-                raise NoHTTP(f"{self.host}:{self.port}")
+            self._check()
             return None
         first, *lines = self._bytes[:end].decode("latin-1").split("\r\n")
         method, target = self._first(first)
@@ -62,6 +61,18 @@ class Wire:
     def pending(self):
         """Tell whether there are bytes that are no whole request."""
         return bool(self._bytes)
+
+    def begun(self):
+        """Tell whether the head of a request is there."""
+        return b"\r\n\r\n" in self._bytes
+
+    def _check(self):
+        """Refuse what cannot begin a request."""
+        line, newline, _ = self._bytes[:_MAX_HEAD].partition(b"\r\n")
+        if len(self._bytes) > _MAX_HEAD or line and not line[:1].isalpha():
+            raise NoHTTP(f"{self.host}:{self.port}")
+        if newline:
+            self._first(line.decode("latin-1"))
 
     def _first(self, line):
         method, _, rest = line.partition(" ")

@@ -9,12 +9,15 @@ sync function runs to its end, and sleeps: then the whole instance waits.
 
 import asyncio
 import collections
+import functools
 import heapq
 import itertools
 import sys
 import threading
 import time
-from asyncio import events, mixins
+from asyncio import events, mixins, tasks
+
+from kopf import _sockets, _streams
 
 # Rounds until the host gets a turn, so that code that never really waits cannot hold it up.
 _MAX_ROUNDS = 10_000
@@ -122,29 +125,70 @@ class Loop(asyncio.BaseEventLoop):
 
     def run_in_executor(self, executor, func, *args):
         """Call the function at once: there are no threads, so it blocks this instance."""
-        future = self.create_future()
+        future, loop = self.create_future(), events._get_running_loop()
         events._set_running_loop(None)  # as in a thread: requests block, and asyncio.run works
         try:
             future.set_result(func(*args))
         except Exception as error:
             future.set_exception(error)
         finally:
-            events._set_running_loop(self)
+            events._set_running_loop(loop)
         return future
+
+    def is_closed(self):
+        return super().is_closed() and _other(self) is self
+
+    def close(self):
+        """Close the loop. Who keeps it calls another one: see `_shared`."""
+        super().close()
+        self.call_soon = self.call_soon_threadsafe = _soon
+
+    async def getaddrinfo(self, host, port, **options):
+        return _sockets.addresses(host, port)
+
+    async def sock_connect(self, sock, address):
+        sock.connect(address)
+
+    create_connection = _streams.connect
+
+    async def create_server(self, *args, **kwargs):
+        raise OSError(_sockets.NO_SERVERS)
 
     async def shutdown_default_executor(self, timeout=None):
         """Do nothing: there is no executor."""
 
     def _refused(self, *args, **kwargs):
-        raise OSError("the sandbox has no connections and no processes: the host makes requests, by kopf.api, kopf.fetch, or httpx")
+        raise OSError("the sandbox has no connections and no processes: the host makes requests, by kopf.api, kopf.fetch, httpx, or aiohttp")
 
     async def _refuse(self, *args, **kwargs):
         self._refused()
 
     add_reader = add_writer = _refused
-    getaddrinfo = getnameinfo = create_connection = create_server = create_datagram_endpoint = _refuse
-    create_unix_connection = create_unix_server = sock_connect = sock_accept = sock_recv = sock_sendall = _refuse
+    getnameinfo = create_datagram_endpoint = create_unix_connection = create_unix_server = start_tls = sock_accept = sock_recv = sock_sendall = _refuse
     subprocess_exec = subprocess_shell = connect_read_pipe = connect_write_pipe = _refuse
+
+
+def _other(loop):
+    """Return the running loop in place of another one, which a client has kept since it was made: in the reference, all handlers share a loop."""
+    running = events._get_running_loop()
+    return running if isinstance(running, Loop) else loop
+
+
+def _shared(name):
+    method = getattr(asyncio.BaseEventLoop, name)
+    return functools.wraps(method)(lambda self, *args, **kwargs: method(_other(self), *args, **kwargs))
+
+
+Loop.create_future, Loop.create_task, Loop.call_at = map(_shared, ("create_future", "create_task", "call_at"))
+
+
+def _soon(callback, *args, context=None):
+    """Be `call_soon` of a closed loop."""
+    return events.get_running_loop().call_soon(callback, *args, context=context)
+
+
+def _current_task(loop=None):
+    return tasks.current_task(loop and _other(loop))
 
 
 class _Waits:
@@ -180,6 +224,7 @@ class Policy(events.BaseDefaultEventLoopPolicy):
 def install():
     """Make asyncio use these loops. Locks, queues and events of the script are for all of them: in the reference, handlers share a loop."""
     asyncio.set_event_loop_policy(Policy())
+    asyncio.current_task = _current_task
     mixins._LoopBoundMixin.__new__, mixins._LoopBoundMixin._get_loop = _made, _loop_of
 
 

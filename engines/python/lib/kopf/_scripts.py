@@ -58,8 +58,7 @@ def _print(error):
 def _located(error, name):
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg} ({_VERSION})"
-    every = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in every if frame.filename == name or _files.is_own(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name or _files.is_own(frame.filename)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else f"{name}: "
     text = _errors.text(error)
     if isinstance(error, SystemExit):
@@ -77,8 +76,6 @@ def _located(error, name):
         hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
     if isinstance(error, KeyError) and _raised_in(error) == "os":
         hint = ": pass variables of the environment by --env NAME, or --config NAME=VALUE"
-    if any(frame.filename.startswith(f"{_files.ROOT}/aiohttp/") for frame in every):  # its name has more meaning than what it lacks first
-        hint = ": aiohttp opens connections, and the sandbox has none: use httpx, requests or kopf.fetch, and for the cluster kubernetes, pykube-ng or kopf.api"
     if type(error).__name__ == "ZoneInfoNotFoundError":
         hint = ": the sandbox has no time zones: pack the package tzdata with the script"
     return f"{place}{type(error).__name__}{': ' if text else ''}{text}{hint}"

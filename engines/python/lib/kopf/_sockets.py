@@ -13,9 +13,10 @@ import ssl
 from kopf import _errors, _http, _requests
 
 _default_timeout = None
+NO_SERVERS = "the sandbox has no servers: the host serves probes (--liveness), metrics (--listen) and webhooks (--admission-server)"
 
-# Options that libraries and scripts name, and that have no effect here: WASI does not define them.
-_OPTIONS = {"SO_REUSEADDR": 2, "SO_ERROR": 4, "SO_BROADCAST": 6, "SO_SNDBUF": 7, "SO_RCVBUF": 8, "SO_KEEPALIVE": 9, "SO_LINGER": 13}
+# Options and flags that libraries and scripts name, and that have no effect here: WASI does not define them.
+_OPTIONS = {"AI_NUMERICSERV": 1024, "SO_REUSEADDR": 2, "SO_ERROR": 4, "SO_BROADCAST": 6, "SO_SNDBUF": 7, "SO_RCVBUF": 8, "SO_KEEPALIVE": 9, "SO_LINGER": 13}
 
 
 class Socket:
@@ -54,6 +55,14 @@ class Socket:
             raise OSError(107, "the socket is not connected")
         return self._wire
 
+    def begun(self):
+        """Tell whether a request begins in what was sent."""
+        return self._connected().begun()
+
+    def take(self):
+        """Return the next whole request as a call for the host; None if there is none yet."""
+        return self._connected().take()
+
     def send(self, data, flags=0):
         self._connected().feed(memoryview(data).cast("B"))
         return memoryview(data).nbytes
@@ -80,8 +89,7 @@ class Socket:
 
     def _exchange(self):
         """Make the request, and keep the response. Without a request, this is the end."""
-        wire = self._connected()
-        call = wire.take()
+        wire, call = self._connected(), self.take()
         if call is None:
             if wire.pending():
                 raise _http.NoHTTP(f"{wire.host}:{wire.port}")
@@ -131,7 +139,7 @@ class Socket:
     setsockopt = shutdown = close = bind = _kept
 
     def listen(self, backlog=None):
-        raise OSError(errno.EOPNOTSUPP, "the sandbox has no servers: the host serves probes (--liveness), metrics (--listen) and webhooks (--admission-server)")
+        raise OSError(errno.EOPNOTSUPP, NO_SERVERS)
 
     def detach(self):
         return -1
