@@ -224,6 +224,7 @@ class Activities(unittest.TestCase):
         op = operator("return kopf.ConnectionInfo(server='https://kubernetes.default.svc', ca_path='/var/run/ca.crt', token='of-the-host', priority=7, default_namespace='default')",
                       "kopf.on.login()", args="**kw")
         self.assertEqual(op.run(0, activity="authentication", logins=["kubeconfig", "service_account"])["result"], {"login": "service_account", "priority": 7})
+        self.assertEqual(op.run(0, activity="authentication", logins=["host"])["result"], {"login": "host", "priority": 7})
         op = operator("return kopf.ConnectionInfo(server='https://x', ca_path='/x')", "kopf.on.login()", args="**kw")
         self.assertIn("use ca_data", op.run(0)["error"]["message"].lower())
 

@@ -41,7 +41,7 @@ class ConnectionInfo:
 
     def _describe(self):
         """Return the fields for the host. The placeholder of a token, from the files of the service account, stands for the credentials of the host."""
-        of_host = [name for name in ("service_account", "kubeconfig") if name in _logins()] if self.token == _files.TOKEN else ()
+        of_host = [name for name in ("service_account", "kubeconfig", *_logins()) if name in _logins()] if self.token == _files.TOKEN else ()
         if of_host:
             return ConnectionInfo(login=of_host[0], priority=self.priority, expiration=self.expiration)._describe()
         for name in _FILES:
