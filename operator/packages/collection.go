@@ -215,13 +215,13 @@ func (c *collection) leaveOut(name, by string) {
 	for _, path := range sortedKeys(c.files) {
 		top, _, _ := strings.Cut(path, "/")
 		dist, _, _ := strings.Cut(strings.TrimSuffix(top, ".dist-info"), "-")
-		if slices.Contains(modules, strings.TrimSuffix(top, ".py")) || strings.HasSuffix(top, ".dist-info") && normal(dist) == name {
+		if slices.ContainsFunc(modules, func(module string) bool { return path == module+".py" || strings.HasPrefix(path, module+"/") }) || strings.HasSuffix(top, ".dist-info") && normal(dist) == name {
 			delete(c.files, path)
 		}
 	}
 	for _, module := range modules {
 		text := fmt.Sprintf("%s is native code, which the sandbox cannot load: %s", name, adviceFor(name))
-		c.files[module+".py"] = fmt.Appendf(nil, "raise ModuleNotFoundError(%q, name=%q)\n", text, module)
+		c.files[module+".py"] = fmt.Appendf(nil, "raise ModuleNotFoundError(%q, name=%q)\n", text, strings.ReplaceAll(module, "/", "."))
 	}
 	c.notes = append(c.notes, fmt.Sprintf("%s: it is native code, and left out, though %s requires it: what uses it raises an error", name, by))
 }

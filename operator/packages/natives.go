@@ -17,11 +17,16 @@ var optional = map[string]bool{
 }
 
 // dispensable are native distributions that other ones require and use in a few functions
-// only, with their modules. They are left out if another distribution requires them.
-var dispensable = map[string][]string{"cffi": {"cffi", "_cffi_backend"}, "cryptography": {"cryptography"}}
+// only, or do without, with the paths of their modules. They are left out if another distribution requires them.
+var dispensable = map[string][]string{
+	"backports-zstd": {"backports/zstd"}, "brotli": {"brotli", "_brotli"}, "cffi": {"cffi", "_cffi_backend"}, "cryptography": {"cryptography"}, "pycares": {"pycares"},
+}
 
 // advice says what to use in place of distributions that are native code.
 var advice = map[string]string{
+	"backports-zstd":   "remove it: the host decompresses responses",
+	"brotli":           "remove it: the host decompresses responses",
+	"pycares":          "remove it: the host resolves names",
 	"bcrypt":           "use hashlib.pbkdf2_hmac of the standard library",
 	"cffi":             "it loads native code for other packages: use packages in plain Python",
 	"cryptography":     "it has no form in plain Python: let the API server or another service sign and encrypt; hashes are in hashlib and hmac; the package google-auth needs it in its newest versions, and not in google-auth<2.48",

@@ -264,6 +264,17 @@ func TestDispensablePackagesAreLeftOut(t *testing.T) {
 	if got := pathsOf(c.files); got != "auth.py cryptography.py google_auth-1.dist-info/METADATA" {
 		t.Errorf("files %s", got)
 	}
+	speedups := map[string]string{
+		"backports/zstd/__init__.py": "", "backports/zstd/x.so": "", "backports.zstd-1.dist-info/METADATA": "", "backports.zstd-1.dist-info/RECORD": "backports/zstd/x.so,,\n",
+		"backports/other.py": "", "aiohttp-3.dist-info/METADATA": "Requires-Dist: backports.zstd; extra == 'speedups'\n",
+	}
+	parts := newCollection(1 << 20)
+	if err := errors.Join(parts.addPath(tree(t, speedups), true), parts.check()); err != nil {
+		t.Fatal(err)
+	}
+	if got := pathsOf(parts.files); got != "aiohttp-3.dist-info/METADATA backports/other.py backports/zstd.py" {
+		t.Errorf("files %s", got)
+	}
 	if text := string(c.files["cryptography.py"]); !strings.Contains(text, "cryptography is native code, which the sandbox cannot load") || len(c.notes) != 1 {
 		t.Errorf("%s, notes %q", text, c.notes)
 	}
