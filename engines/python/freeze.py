@@ -20,6 +20,9 @@ UNUSED = frozenset("""
     _aix_support _osx_support _bootsubprocess compileall py_compile cmd code fileinput
 """.split())
 
+# What operators use of distutils, such as strtobool, and what that imports.
+USED = frozenset("distutils distutils.debug distutils.dep_util distutils.errors distutils.log distutils.spawn distutils.util distutils.version".split())
+
 
 def modules(folder):
     """Yields (name, path, whether it is a package) in the order of the paths."""
@@ -36,7 +39,7 @@ def main(name, out, folder, *flags):
     stdlib = "--stdlib" in flags
     blob, rows = bytearray(), []
     for module, path, package in modules(folder):
-        if stdlib and UNUSED & set(module.split(".")):
+        if stdlib and module not in USED and UNUSED & set(module.split(".")):
             continue
         code = compile(path.read_bytes(), f"{name}/{path.relative_to(folder).as_posix()}", "exec", dont_inherit=True, optimize=2 if stdlib else 0)
         data = marshal.dumps(code)

