@@ -18,11 +18,15 @@ type attributes struct {
 	resource  Resource
 	namespace string // empty: cluster-scoped, or all namespaces
 	name      string
+	discovery bool         // what the API server offers is read, and no resource: the fields above are absent
 	path      apipath.Path // built from the other fields, so that the checked request is the sent one
 }
 
 // String formats the attributes for messages: "create persistentvolumeclaims in ns1".
 func (a attributes) String() string {
+	if a.discovery {
+		return "read " + string(a.path)
+	}
 	text := a.verb + " " + a.resource.String()
 	if a.namespace != "" {
 		text += " in " + a.namespace
@@ -41,6 +45,9 @@ func parsePath(text string) (segments []string, query url.Values, err error) {
 		return nil, nil, invalid("the path %q must begin with / and have at most %d bytes", shown(text), maxPath)
 	}
 	segments = strings.Split(before[1:], "/")
+	if end := len(segments) - 1; segments[end] == "" && discovers(segments[:end]) {
+		segments = segments[:end] // as clients in Python write them
+	}
 	for _, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." || strings.ContainsFunc(segment, notInPaths) {
 			return nil, nil, invalid("the path %q has the segment %q, as no resource has", shown(text), shown(segment))
@@ -59,11 +66,49 @@ func notInPaths(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:~@", r))
 }
 
+// discovers reports whether a path is one of those by which clients learn which resources there are: the version of the
+// server, the versions and groups of its APIs, and the resources of a version.
+func discovers(segments []string) bool {
+	switch {
+	case len(segments) == 0:
+		return false
+	case segments[0] == "version":
+		return len(segments) == 1
+	case segments[0] == "api":
+		return len(segments) <= 2
+	}
+	return segments[0] == "apis" && (len(segments) == 1 || len(segments) == 3)
+}
+
+// discovery returns the attributes of a request for such a path.
+func discovery(segments []string) (a attributes, err error) {
+	a.verb, a.discovery = "get", true
+	switch strings.Join(segments, "/") {
+	case "version":
+		a.path = apipath.ServerVersion
+	case "api":
+		a.path = apipath.Core
+	case "apis":
+		a.path = apipath.Groups
+	default:
+		t := apipath.Target{Version: segments[len(segments)-1]}
+		if segments[0] == "apis" {
+			t.Group = segments[1]
+		}
+		if a.path, err = apipath.Of(t); err != nil {
+			return a, invalid("%v", err)
+		}
+	}
+	return a, nil
+}
+
 // attributesOf returns the attributes of a request.
 func attributesOf(method string, segments []string, query url.Values) (attributes, error) {
 	var a attributes
 	var version string
 	switch {
+	case method == http.MethodGet && discovers(segments):
+		return discovery(segments)
 	case len(segments) >= 3 && segments[0] == "api":
 		version, segments = segments[1], segments[2:]
 	case len(segments) >= 4 && segments[0] == "apis":
@@ -129,8 +174,15 @@ func verbOf(method string, named bool) (string, error) {
 	return "", invalid("the method of a request to Kubernetes must be GET, POST, PUT, PATCH, or DELETE, not %q", shown(method))
 }
 
-// allows returns an error unless a grant covers the request, given the served namespaces.
+// allows returns an error unless a grant covers the request, given the served namespaces. Any grant covers discovery, which each
+// account may read.
 func (g Grants) allows(a attributes, served []string) error {
+	if a.discovery {
+		if len(g.Kubernetes) == 0 {
+			return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to %s: any grant of requests to Kubernetes allows it, such as %s get:pods", a, flagKubernetes)}
+		}
+		return nil
+	}
 	elsewhere := false
 	for _, rule := range g.Kubernetes {
 		if !rule.covers(a.verb, a.resource) {

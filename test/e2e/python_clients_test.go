@@ -113,6 +113,9 @@ func TestKubernetesClient(t *testing.T) {
 	if diff := cmp.Diff([]any{"claims", "custom", "unconfigured"}, s.uses(t, "custom", "custom", "")); diff != "" {
 		t.Errorf("custom objects (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff([]any{[]any{"claims", "custom", "dynamic", "unconfigured"}, int64(0)}, s.uses(t, "dynamic", "dynamic", "")); diff != "" {
+		t.Errorf("a dynamic client (-want +got):\n%s", diff)
+	}
 	s.create(t, "secrets", "{by: secrets}")
 	op.says(t, "secrets", "the operator is not granted to list secrets in "+s.namespace+": --allow-kubernetes list:secrets")
 }

@@ -48,7 +48,15 @@ def _configure_kubernetes(module):
     module.Configuration.set_default(configuration)
 
 
-_CONFIGURED = {f"{client}.configuration": _configure_kubernetes for client in ("kubernetes.client", "kubernetes.aio.client", "kubernetes_asyncio.client")}
+def _configure_discovery(module):
+    """Let a client name the file in which it would keep what it has found: it continues without the file."""
+    module.tempfile.tempdir = "/tmp"
+
+
+_CONFIGURED = {
+    **{f"{client}.configuration": _configure_kubernetes for client in ("kubernetes.client", "kubernetes.aio.client", "kubernetes_asyncio.client")},
+    **{f"{client}.dynamic.discovery": _configure_discovery for client in ("kubernetes", "kubernetes.aio", "kubernetes_asyncio", "openshift")},
+}
 
 
 class _Loader:

@@ -2,6 +2,7 @@
 
 import kopf
 import kubernetes
+import kubernetes.dynamic
 
 
 @kopf.on.create("kopfexamples", id="sync")
@@ -42,3 +43,12 @@ def custom(namespace):
     api = kubernetes.client.CustomObjectsApi()
     found = api.list_namespaced_custom_object("kopf.dev", "v1", namespace, "kopfexamples")
     return [item["metadata"]["name"] for item in found["items"]]
+
+
+def dynamic(namespace):
+    """A client that asks the cluster which resources there are."""
+    kubernetes.config.load_config()
+    api = kubernetes.dynamic.DynamicClient(kubernetes.client.ApiClient())
+    examples = api.resources.get(api_version="kopf.dev/v1", kind="KopfExample")
+    claims = api.resources.get(api_version="v1", kind="PersistentVolumeClaim")
+    return [sorted(item.metadata.name for item in examples.get(namespace=namespace).items), len(claims.get(namespace=namespace).items)]
