@@ -12,7 +12,7 @@ import (
 // their code in Python. The names are normal.
 var optional = map[string]bool{
 	"aiohttp": true, "charset-normalizer": true, "coverage": true, "frozenlist": true, "markupsafe": true, "msgpack": true,
-	"multidict": true, "propcache": true, "protobuf": true, "pyrsistent": true, "pyyaml": true, "simplejson": true, "sqlalchemy": true,
+	"multidict": true, "propcache": true, "protobuf": true, "pyrsistent": true, "python-box": true, "pyyaml": true, "simplejson": true, "sqlalchemy": true,
 	"tomli": true, "tornado": true, "websockets": true, "wrapt": true, "yarl": true, "zope-interface": true,
 }
 
