@@ -194,6 +194,18 @@ class Activities(unittest.TestCase):
             changed, _ = self.changes(f"import pathlib, ssl\nsettings.admission.server = kopf.WebhookServer(verify_mode=ssl.CERT_{mode.upper()}, certfile=pathlib.Path('c.pem'))")
             self.assertEqual(changed, {"admission.server": {"type": "server", "verify_mode": mode, "certfile": "c.pem"}})
 
+    SERVER = ("class Tunnel(%s):\n  async def __call__(self, fn):\n    server = kopf.WebhookServer(port=9443, host='a.b.svc')\n    async for config in %s(fn):\n"
+              "      config['url'] = None\n      config['service'] = kopf.WebhookClientConfigService(name='a', namespace='b', port=443, path=None)\n"
+              "      %s\n      yield config\nsettings.admission.server = Tunnel(%s)")
+
+    def test_servers_of_scripts_turn_urls_into_services(self):
+        service = {"service": {"name": "a", "namespace": "b", "port": 443}}
+        self.assertEqual(self.changes(self.SERVER % ("", "server", "pass", "")), ({"admission.server": {"type": "server", "port": 9443, "host": "a.b.svc", **service}}, None))
+        self.assertEqual(self.changes(self.SERVER % ("kopf.WebhookAutoServer", "super().__call__", "assert self.port == 1", "port=1")),
+                         ({"admission.server": {"type": "auto-server", "port": 1, **service}}, None))
+        for more in ("config['url'] = 'https://x'", "config['caBundle'] = 'x'", "config['service']['path'] = '/x'", "await asyncio.sleep(1)", "del config['service']", "1 / 0"):
+            self.assertIn("a server of its own", self.changes(self.SERVER % ("", "server", more, ""))[1], more)
+
     def test_settings_can_be_copied(self):
         self.assertEqual(self.changes("import copy\nassert copy.deepcopy(settings).posting.level == 20"), ({}, None))
 

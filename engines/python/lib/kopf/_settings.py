@@ -5,7 +5,7 @@ import concurrent.futures
 import difflib
 import os
 
-from kopf import _codec, _errors, _references, _storages
+from kopf import _codec, _errors, _references, _storages, _webhooks
 
 _SMART, _ANNOTATIONS = _storages.SmartProgressStorage, _storages.AnnotationsDiffBaseStorage
 _DEFAULTS = {
@@ -194,8 +194,7 @@ def _describe(name, value):
         raise TypeError(f"settings.{name}: {type(value).__name__} cannot be used: the host stores the state. Use one of the "
                         "storages of kopf with their options, such as kopf.AnnotationsProgressStorage(prefix='…').")
     elif name == "admission.server" and value is not None and not isinstance(value, (dict, str)):
-        raise TypeError(f"settings.{name}: {value!r} cannot run in the sandbox: use kopf.WebhookServer or another class of kopf, "
-                        "or the option --admission-server of `kopf run`, which can name a service, too.")
+        value = _webhooks.described(value)
     if isinstance(value, collections.abc.Iterable) and not isinstance(value, (str, bytes, dict, list, tuple, set, frozenset)):
         value = _codec.backoffs(value)
     try:

@@ -55,14 +55,47 @@ class _Server:
                 raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
         if options.get("context") is not None:
             raise TypeError("context: an SSL context cannot leave the sandbox. Use certfile, pkeyfile and cafile in --admission-server.")
-        self._options = options
+        self.__dict__.update(dict.fromkeys(self._names), **options)
+
+    async def __call__(self, fn):
+        """Say to a server of the script, which calls this one, what it would have to tell the API server."""
+        if isinstance(fn, _Asking):
+            fn.server = self
+        yield dict(_CONFIG)
 
     def _describe(self):
-        if self._type is None or type(self).__module__ != __name__:
-            raise TypeError(f"{type(self).__name__} is a server of its own, and cannot run in the sandbox: use kopf.WebhookServer "
-                            "or another class of kopf, or the option --admission-server of `kopf run`, which can name a service, too.")
-        options = {key: _plain(value) for key, value in self._options.items() if value is not None}
+        return described(self) if type(self).__module__ != __name__ else self._described()
+
+    def _described(self):
+        options = {name: _plain(getattr(self, name)) for name in self._names if getattr(self, name) is not None}
         return {"type": self._type, **options}
+
+
+_CONFIG = {"url": "https://localhost", "caBundle": ""}  # of a server of the host, which knows both
+
+
+class _Asking:
+    """The function that a server of the script gives to a server of this module."""
+
+    server = None
+
+
+def described(server):
+    """Describe a server of the script, if all it does is to turn the URL of a server of this module into a service, as in the manual of the reference."""
+    asking, config, cause = _Asking(), None, None
+    try:
+        server(asking).__anext__().send(None)
+    except StopIteration as found:
+        config = found.value
+    except Exception as error:
+        cause = error
+    if asking.server is not None and isinstance(config, dict):
+        found, service = asking.server._described(), {key: value for key, value in (config.get("service") or {}).items() if value is not None}
+        if service and not config.get("url") and service.pop("path", found.get("path")) == found.get("path") and config.get("caBundle") == _CONFIG["caBundle"]:
+            return {**found, "service": service}
+    raise TypeError(f"{type(server).__name__} is a server of its own, and cannot run in the sandbox: use kopf.WebhookServer or another class of kopf, "
+                    "let it yield a service for one of these, or use the option --admission-server of `kopf run`.") from cause
+
 
 
 def _plain(value):
