@@ -6,7 +6,7 @@ import time
 import unittest
 
 from host import BODY, Operator
-from kopf import _tasks
+from kopf import _loop, _tasks
 
 
 def operator(body, decorator="kopf.on.create('kex')", word="async def", args="name, logger, **kwargs"):
@@ -86,6 +86,18 @@ class Asyncio(unittest.TestCase):
             step = op.resume(cancelled=True)
         self.assertEqual(step["error"]["type"], "CancelledError")
         self.assertEqual(op.host.logs[-1][2], "clean")
+
+    def test_locks_of_memos_are_new_for_each_handler(self):
+        _loop._warned = False
+        for lock in ("Lock()", "BoundedSemaphore(1)"):
+            op = Operator(f"import asyncio, kopf\n@kopf.on.create('kex')\nasync def fn(memo, **_):\n  if 'lock' not in memo: memo.lock = asyncio.{lock}\n"
+                          "  async with memo.lock: await asyncio.sleep(0.01)\n  return memo.lock.locked()")
+            for task in (1, 2):
+                self.assertIn("seconds", op.start(0, BODY, task=task))
+            time.sleep(0.02)
+            self.assertEqual([op.resume(task) for task in (1, 2)], [{"step": "done", "result": False}] * 2)
+            self.assertEqual([text for _, level, text in op.host.logs if level == 30], [
+                f"The {lock.partition('(')[0]} in a memo is copied: each handler gets one of its own, and waits for no other handler."] if lock == "Lock()" else [])
 
     def test_who_ignores_the_cancellation_is_warned_of(self):
         op = operator("while True:\n  try: await asyncio.sleep(30)\n  except asyncio.CancelledError: pass")

@@ -17,7 +17,7 @@ import threading
 import time
 from asyncio import events, mixins, tasks
 
-from kopf import _sockets, _streams
+from kopf import _context, _sockets, _streams
 
 # Rounds until the host gets a turn, so that code that never really waits cannot hold it up.
 _MAX_ROUNDS = 10_000
@@ -202,8 +202,26 @@ class _Waits:
 def _made(kind, *args, **kwargs):
     """Make a lock, a queue or an event, which knows the loop that makes it: None is the top level of the script."""
     made = object.__new__(kind)
+    made._options = args, kwargs
     made._loop = getattr(events._get_running_loop(), "number", None)
     return made
+
+
+def _new(kind, args, kwargs):
+    return kind(*args, **kwargs)
+
+
+_warned = False
+
+
+def _copied(made, protocol):
+    """Be the pickle of a lock: a new one, because what waits for this one, and who has it, cannot leave the instance."""
+    global _warned
+    task = _context.task_var.get(None)
+    if task is not None and not _warned:
+        _warned = True
+        task.arguments["logger"].warning(f"The {type(made).__name__} in a memo is copied: each handler gets one of its own, and waits for no other handler.")
+    return _new, (type(made), *made._options)
 
 
 def _loop_of(made):
@@ -226,6 +244,7 @@ def install():
     asyncio.set_event_loop_policy(Policy())
     asyncio.current_task = _current_task
     mixins._LoopBoundMixin.__new__, mixins._LoopBoundMixin._get_loop = _made, _loop_of
+    asyncio.Lock.__reduce_ex__ = asyncio.Semaphore.__reduce_ex__ = asyncio.Condition.__reduce_ex__ = _copied
 
 
 def warm():
