@@ -102,7 +102,11 @@ func (o *manifestOptions) examine(ctx context.Context, subject string, stderr io
 	switch {
 	case oci.IsReference(module):
 		report.Add(o.examineRegistry(ctx, module, stderr))
-	case module != "" && account != nil:
+	case module != "" && account == nil: // the rights are unknown, but a broken module is a problem, too
+		if _, err := o.registrations(ctx, []string{module}, stderr); err != nil {
+			report.Add(diagnoses.Finding{About: "module", Name: module, Level: diagnoses.Problem, Text: err.Error()})
+		}
+	case module != "":
 		op, err := o.deployed(ctx, module, login, stderr)
 		if err != nil {
 			report.Add(diagnoses.Finding{About: "rights", Name: module, Level: diagnoses.Problem, Text: err.Error()})

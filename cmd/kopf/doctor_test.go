@@ -54,6 +54,18 @@ func TestDoctorPrintsDataAndFails(t *testing.T) {
 	}
 }
 
+func TestDoctorLoadsModulesWithoutACluster(t *testing.T) {
+	withoutCluster(t)
+	file := filepath.Join(t.TempDir(), "empty.wasm")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout strings.Builder
+	if code := run([]string{"doctor", file}, &stdout, &strings.Builder{}); code != exitError || !strings.Contains(stdout.String(), "not a WebAssembly file: it is empty") {
+		t.Errorf("exit code %d: %s", code, &stdout)
+	}
+}
+
 func TestNewSaysWhatIsNext(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var stdout strings.Builder
