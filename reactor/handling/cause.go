@@ -81,12 +81,16 @@ type Slot interface {
 
 // Quietly returns the object for handlers that change nothing and log little.
 func (o *Object) Quietly(p *patching.Patch) *Object {
-	return &Object{o.Services, o.Resource, o.EventType, o.Raw, o.Body, o.Memo, p, o.Log.Terse(), o.Slot}
+	own := *o
+	own.Patch, own.Log = p, o.Log.Terse()
+	return &own
 }
 
 // Locally returns the object for handlers whose log messages are not posted as events.
 func (o *Object) Locally() *Object {
-	return &Object{o.Services, o.Resource, o.EventType, o.Raw, o.Body, o.Memo, o.Patch, o.Log.Local(), o.Slot}
+	own := *o
+	own.Log = o.Log.Local()
+	return &own
 }
 
 // Alone returns the object without its body, its event and its cycle, for a daemon or a
@@ -97,7 +101,9 @@ func (o *Object) Alone() *Object {
 
 // With returns the object with another body and its own patch.
 func (o *Object) With(raw []byte, body dicts.Object, p *patching.Patch) *Object {
-	return &Object{o.Services, o.Resource, o.EventType, raw, body, o.Memo, p, o.Log, o.Slot}
+	own := *o
+	own.Raw, own.Body, own.Patch = raw, body, p
+	return &own
 }
 
 // Target returns the target of the object's patches.
