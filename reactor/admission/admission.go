@@ -196,7 +196,6 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 	if err != nil {
 		return nil, err
 	}
-	handlers = registries.Deduplicated(handlers)
 	x := &handling.Execution{Settings: a.settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModePermanent}
 	defer c.Patch.Release(context.WithoutCancel(ctx), 0)
 	verdict := &reviews.Verdict{}

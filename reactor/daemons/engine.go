@@ -57,7 +57,6 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 	if err != nil {
 		return nil, err
 	}
-	matched = registries.Deduplicated(matched)
 	crowded := a.Crowded
 	for _, h := range matched {
 		if crowded == nil && !e.Pauses.IsOn() { // if the operator pauses, the listing after the pause starts them

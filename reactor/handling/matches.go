@@ -24,8 +24,8 @@ type verdictKey struct {
 	pre     bool
 }
 
-// Match returns the handlers whose filters match the cause. It evaluates declared filters
-// first. Then it asks each guest once about the callbacks of all its handlers. A filter
+// Match returns the handlers whose filters match the cause, each function once under one id. It evaluates
+// declared filters first. Then it asks each guest once about the callbacks of all its handlers. A filter
 // that fails is an error of the cycle.
 func (c *Cause) Match(ctx context.Context, handlers []*registries.Handler) ([]*registries.Handler, error) {
 	found, err := c.filter(ctx, handlers, false, false)
@@ -41,7 +41,7 @@ func (c *Cause) Match(ctx context.Context, handlers []*registries.Handler) ([]*r
 			selected = append(selected, h)
 		}
 	}
-	return selected, nil
+	return registries.Deduplicated(selected), nil
 }
 
 // MatchesAny reports whether any of the handlers matches. It ignores handlers after the

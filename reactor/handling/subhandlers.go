@@ -128,7 +128,6 @@ func (t *Conversation) runDeclared(ctx context.Context, x *Execution, children [
 	if err != nil {
 		return err
 	}
-	selected = registries.Deduplicated(selected)
 	now := time.Now()
 	state, err := progression.FromStorage(c.Body, storage, owned, now)
 	if err != nil {

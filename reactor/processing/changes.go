@@ -184,8 +184,7 @@ func (p *Processor) selectChanging(ctx context.Context, c *handling.Cause) ([]*r
 	candidates := slices.DeleteFunc(slices.Clone(p.Handlers.Changing), func(h *registries.Handler) bool {
 		return !h.IsFor(causes.Cause{Reason: k.Reason, Initial: k.Initial}, c.Deleted())
 	})
-	matched, err := c.Match(ctx, candidates)
-	return registries.Deduplicated(matched), err
+	return c.Match(ctx, candidates)
 }
 
 // supersede takes over the unfinished progress of an earlier reason.

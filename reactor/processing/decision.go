@@ -25,7 +25,6 @@ func (c *cycle) spy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	selected = registries.Deduplicated(selected)
 	state := progression.State{}.WithHandlers(registries.IDs(selected), time.Now())
 	outcomes, err := c.p.Execution(progression.AllAtOnce, handling.ModeIgnored).Run(ctx, selected, raw, state)
 	if err != nil {

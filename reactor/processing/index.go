@@ -38,7 +38,6 @@ func (c *cycle) index(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	matched = registries.Deduplicated(matched)
 	state := c.memory.indexing().WithHandlers(registries.IDs(matched), time.Now())
 	x := p.Execution(progression.AllAtOnce, handling.ModeIgnored)
 	x.Entrance = p.Runnables // all replicas fill their indices
