@@ -76,7 +76,7 @@ func configure(ctx context.Context, r *registries.Registry, own *settings.Settin
 	startup := &activities.Activity{Kind: abi.KindStartup, Handlers: r.Activities[abi.KindStartup], Settings: own, Services: services, Log: zerolog.Nop()}
 	done, err := startup.RunOnce(ctx)
 	if err == nil {
-		_, err = own.SetByGuest(activities.WireSettings(done.Settings), nil)
+		_, err = own.SetByGuest(done.Settings, nil)
 	}
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("The startup handlers run without requests here, and have failed, so settings that they change are unknown: %v", err))

@@ -340,7 +340,7 @@ func (op *Operator) startup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	warnings, err := op.Settings.SetByGuest(activities.WireSettings(done.Settings), op.GrantedSettings)
+	warnings, err := op.Settings.SetByGuest(done.Settings, op.GrantedSettings)
 	for _, warning := range warnings {
 		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg(strings.ToUpper(warning[:1]) + warning[1:] + ".")
 	}

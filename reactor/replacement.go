@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/reactor/activities"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
@@ -117,7 +116,7 @@ func (op *Operator) startUp(ctx context.Context, e *generations.Generation) erro
 	if err != nil {
 		return fmt.Errorf("startup: %w", err)
 	}
-	if _, err := initial.SetByGuest(activities.WireSettings(done.Settings), op.GrantedSettings); err != nil {
+	if _, err := initial.SetByGuest(done.Settings, op.GrantedSettings); err != nil {
 		return fmt.Errorf("startup: %w", err)
 	}
 	changed, err := differences(op.Settings, &initial)

@@ -40,8 +40,8 @@ type Activity struct {
 
 // Result holds what the handlers of an activity have returned.
 type Result struct {
-	Results  map[string]any     // by handler id; handlers that returned nothing are left out
-	Settings map[string]abi.Raw // merged
+	Results  map[string]any             // by handler id; handlers that returned nothing are left out
+	Settings map[string]json.RawMessage // those that startup handlers have changed, by name
 }
 
 // Run calls the handlers. If a handler fails for good, all others still run, and Run
@@ -70,15 +70,19 @@ func (a *Activity) run(ctx context.Context, wait func(progression.State) error) 
 			err = cmp.Or(err, a.keep(err == nil))
 		}
 	}()
-	current, merged := a.Settings.Clone(), &Result{Results: map[string]any{}, Settings: map[string]abi.Raw{}}
+	current, merged := a.Settings.Clone(), &Result{Results: map[string]any{}, Settings: map[string]json.RawMessage{}}
 	c, err := a.cause(current, nil)
 	if err != nil {
 		return nil, err
 	}
 	x := &handling.Execution{Settings: current, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary}
 	x.Changed = func(changes map[string]abi.Raw) error { // as in Kopf, they hold for the next handlers at once
-		maps.Copy(merged.Settings, changes)
-		_, _ = current.SetByGuest(WireSettings(changes), slices.Collect(maps.Keys(changes))) // who applies the result reports what is refused
+		values := make(map[string]json.RawMessage, len(changes))
+		for name, value := range changes {
+			values[name] = json.RawMessage(value)
+		}
+		maps.Copy(merged.Settings, values)
+		_, _ = current.SetByGuest(values, slices.Collect(maps.Keys(values))) // who applies the result reports what is refused
 		next, err := a.cause(current, nil)
 		if err == nil {
 			c.Kind = next.Kind
@@ -159,13 +163,4 @@ func (a *Activity) failures(state progression.State) error {
 		return nil
 	}
 	return fmt.Errorf("handlers of the kind %s have failed: %s", a.Kind, strings.Join(failed, "; "))
-}
-
-// WireSettings encodes changed settings by name.
-func WireSettings(changes map[string]abi.Raw) map[string]json.RawMessage {
-	values := make(map[string]json.RawMessage, len(changes))
-	for name, value := range changes {
-		values[name] = json.RawMessage(value)
-	}
-	return values
 }
