@@ -87,7 +87,7 @@ func TestResourcesThatGoAwayTakeTheirObjectsAlong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guest := &watchful{slow: tt.slow}
 				op, end := oneStream(t, &store{objects: objects}, guest, nil)
-				op.served.Gone = func(d dimensions.Dimension) bool { return tt.gone && d.Resource.Plural == "kopfexamples" }
+				op.streams.Gone = func(d dimensions.Dimension) bool { return tt.gone && d.Resource.Plural == "kopfexamples" }
 				time.Sleep(time.Minute)
 				if c := op.counts(); c != [3]int{objects, objects, objects} {
 					t.Fatalf("objects, daemons and indexed objects at first: %d", c)

@@ -10,10 +10,10 @@ import (
 )
 
 // Streams returns the current states of all streams of the operator, sorted by name.
-func (op *Operator) Streams() []watching.State { return op.streams.States() }
+func (op *Operator) Streams() []watching.State { return op.states.States() }
 
 // Unserved says which resources cannot be served, and why: they do not exist, or are ambiguous.
-func (op *Operator) Unserved() []string { return op.streams.Lacking() }
+func (op *Operator) Unserved() []string { return op.states.Lacking() }
 
 // Unpatched returns the answers of the API server about resources whose objects the operator may not patch.
 func (op *Operator) Unpatched() []string {
@@ -35,7 +35,7 @@ type ObjectState struct {
 func (op *Operator) Object(uid string) ObjectState {
 	var state ObjectState
 	state.Daemons, state.Known = op.memories.Daemons(uid)
-	for _, s := range op.served.Now() {
+	for _, s := range op.streams.Now() {
 		if found := s.State(uid); found != (queueing.State{}) {
 			state.Queue, state.Known = found, true
 		}
@@ -78,7 +78,7 @@ func (op *Operator) Counts() Counts {
 	counts.Calls = op.tally.Counts()
 	_, counts.Leads, counts.Shared = op.Leader()
 	counts.Share = op.share()
-	for _, s := range op.served.Now() {
+	for _, s := range op.streams.Now() {
 		queued, working := s.Load()
 		counts.Queued, counts.Working = counts.Queued+queued, counts.Working+working
 	}

@@ -43,7 +43,7 @@ func TestStreamsAreSupervised(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
-		op.streams.Supervise(ctx, item, func() { _ = stream.Run(ctx, blocking{hanging.Done()}) })
+		op.states.Supervise(ctx, item, func() { _ = stream.Run(ctx, blocking{hanging.Done()}) })
 	})
 	until(t, "an object is there", func() bool { return len(op.Streams()) > 0 && op.Streams()[0].Events > 0 })
 	now := time.Now()
@@ -65,7 +65,7 @@ func TestStreamsAreSupervised(t *testing.T) {
 	if states := op.Streams(); len(states) > 0 {
 		t.Errorf("a stream that has ended in order is still there: %+v", states)
 	}
-	op.streams.Supervise(t.Context(), item, func() {})
+	op.states.Supervise(t.Context(), item, func() {})
 	if s := state(t, op); !s.Dead || !s.Broken(time.Now()) || s.Delivering(time.Now()) {
 		t.Errorf("a stream that has ended by itself: %+v", s)
 	}
@@ -82,7 +82,7 @@ func TestUnreachableServer(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	running.Go(func() {
-		op.streams.Supervise(ctx, &watching.Supervised{Stream: stream}, func() { _ = stream.Run(ctx, silent{func() {}}) })
+		op.states.Supervise(ctx, &watching.Supervised{Stream: stream}, func() { _ = stream.Run(ctx, silent{func() {}}) })
 	})
 	until(t, "an attempt has failed", func() bool { return len(op.Streams()) > 0 && op.Streams()[0].Failures > 0 })
 	if s := state(t, op); s.Broken(time.Now()) || s.Delivering(time.Now()) || s.Error == "" {

@@ -26,7 +26,7 @@ type Backlog struct {
 // successor count together.
 func (op *Operator) Backlogs() []Backlog {
 	now, all := time.Now(), map[dimensions.Key]Backlog{}
-	for _, s := range op.served.Now() {
+	for _, s := range op.streams.Now() {
 		b := all[s.Dimension.Key()]
 		b.Resource, b.Namespace = s.Dimension.Resource.String(), s.Dimension.Namespace
 		queued, working := s.Load()

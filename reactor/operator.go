@@ -182,8 +182,8 @@ type Operator struct {
 	admission   *admission.Admission
 	leave       func()       // withdraws from the peering
 	exiting     atomic.Int64 // process.ultimate_exiting_timeout
-	streams     watching.Set
-	served      streams.Set
+	states      watching.Set
+	streams     streams.Set
 	begun       atomic.Bool // Run was called
 	serving     atomic.Bool // whether the operator observes the cluster
 	works       activities.Background
@@ -458,7 +458,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	})
 	op.leave = orchestrator.Leave
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
-	op.served.Gone, op.served.Left = observer.Gone, observer.Left
+	op.streams.Gone, op.streams.Left = observer.Gone, observer.Left
 	last.add(op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log))
 	last.add(probes.stop) // before the events end, which their handlers may post
 	probes.connected.Store(true)
@@ -480,11 +480,11 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 	return &observation.Observer{
 		Client: op.client, Orchestrator: o, Admit: op.admission.Serve, Generations: &op.generations,
 		Refresh: func(ctx context.Context, e *generations.Generation) {
-			op.served.Each(func(s *streams.Stream) { s.Refresh(ctx, e) })
+			op.streams.Each(func(s *streams.Stream) { s.Refresh(ctx, e) })
 		},
 		Pauses: op.pauses, Peering: &op.Settings.Peering,
 		Namespaces: selectors.ParseNamespaces(patterns), Territory: op.Territory, Watching: func(r selectors.Resource) func() watching.Options { return watching.Filtered(op.Settings, r) },
-		Scanning: !op.Settings.Scanning.Disabled, Watches: op.watches(), Streams: &op.streams, Unanswered: op.unanswered, Log: log,
+		Scanning: !op.Settings.Scanning.Disabled, Watches: op.watches(), Streams: &op.states, Unanswered: op.unanswered, Log: log,
 	}
 }
 

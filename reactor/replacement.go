@@ -133,7 +133,7 @@ func (op *Operator) startUp(ctx context.Context, e *generations.Generation) erro
 // them for the current generation again.
 func (op *Operator) reclaim(e *generations.Generation) (err error) {
 	claim := func(e *generations.Generation) (err error) {
-		op.served.Each(func(s *streams.Stream) { err = errors.Join(err, s.Reclaim(e)) })
+		op.streams.Each(func(s *streams.Stream) { err = errors.Join(err, s.Reclaim(e)) })
 		return err
 	}
 	if err = claim(e); err != nil {
@@ -205,7 +205,7 @@ func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 		late = true
 	}
 	e.Hold() // functions of its guests may select resources
-	op.served.Each(func(s *streams.Stream) {
+	op.streams.Each(func(s *streams.Stream) {
 		if s.Born.Load() != e.Number+1 {
 			e.Await(s.Dimension)
 			s.Again(ctx, e.GateOf(s.Dimension))
@@ -214,7 +214,7 @@ func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 	e.Indexed.Done()
 	e.Release()
 	if <-ended; late {
-		op.served.Each(func(s *streams.Stream) {
+		op.streams.Each(func(s *streams.Stream) {
 			if p := s.Processor.Load(); p != nil && len(p.Handlers.Spawning) > 0 {
 				s.Again(ctx, nil)
 			}

@@ -45,7 +45,7 @@ func (op *Operator) prepare(d dimensions.Dimension) {
 func (op *Operator) host() *streams.Host {
 	return &streams.Host{
 		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
-		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Served: &op.served, States: &op.streams, Watches: op.watches(), Many: op.Many, Loops: op.loops, Waits: &op.meters.Waits,
+		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Streams: &op.streams, States: &op.states, Watches: op.watches(), Many: op.Many, Loops: op.loops, Waits: &op.meters.Waits,
 		Leader: op.replica.leader(), Holdings: op.replica.holdings(), Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.refused.happen}, Ending: op.ending, Log: op.Log, RefKey: op.RefKey, Refuse: op.refused.happen,
 	}
 }
@@ -55,7 +55,7 @@ func (op *Operator) host() *streams.Host {
 //go:noinline
 func (op *Operator) peers(ctx context.Context, d *dimensions.Dimension) {
 	log := op.Log.With().Str(loggers.Field, "kopf.peering").Logger()
-	m, err := peering.New(op.client, op.Settings, *d, op.identity(), op.pauses, &op.streams, log)
+	m, err := peering.New(op.client, op.Settings, *d, op.identity(), op.pauses, &op.states, log)
 	if err != nil {
 		log.Error().Err(err).Msg("a peering resource cannot be used")
 		return

@@ -16,7 +16,7 @@ func TestNamespacesThatAreNotServedAnyMore(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guest := newNoting()
 				s := newScene(t, stocked(1), guest)
-				s.Served = &Set{Gone: func(dimensions.Dimension) bool { return gone }, Left: func(dimensions.Dimension) bool { return !gone }}
+				s.Streams = &Set{Gone: func(dimensions.Dimension) bool { return gone }, Left: func(dimensions.Dimension) bool { return !gone }}
 				indices, leave := s.Generations.Present().Services.Indices, s.serve(t)
 				synctest.Wait()
 				if pairs := indices.Len(); pairs != 1 {
@@ -27,7 +27,7 @@ func TestNamespacesThatAreNotServedAnyMore(t *testing.T) {
 				if gone {
 					want = append(want, watching.Deleted)
 				}
-				if len(s.Served.left) > 0 {
+				if len(s.Streams.left) > 0 {
 					t.Error("the identities of the objects are kept")
 				}
 				if !slices.Equal(guest.types, want) || s.Memories.Count() != 0 || indices.Len() != 0 {

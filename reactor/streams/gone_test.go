@@ -108,7 +108,7 @@ func TestDeletionsBetweenTwoVersions(t *testing.T) {
 		leave = s.serve(t)
 		synctest.Wait()
 		leave()
-		if want := []string{"listed", watching.Deleted}; !slices.Equal(guest.types, want) || s.Memories.Count() != 0 || indices.Len() != 0 || len(s.Served.left) != 0 {
+		if want := []string{"listed", watching.Deleted}; !slices.Equal(guest.types, want) || s.Memories.Count() != 0 || indices.Len() != 0 || len(s.Streams.left) != 0 {
 			t.Errorf("the events are %v; %d objects are remembered, and %d indexed", guest.types, s.Memories.Count(), indices.Len())
 		}
 	})
@@ -125,12 +125,12 @@ func TestStreamsOfSeveralVersions(t *testing.T) {
 		last := second.serve(t)
 		synctest.Wait()
 		first()
-		if len(s.Served.left) != 0 {
+		if len(s.Streams.left) != 0 {
 			t.Error("the objects of the first version are kept")
 		}
 		last()
-		if len(s.Served.left) != 1 {
-			t.Errorf("those of the last version are not: %v", s.Served.left)
+		if len(s.Streams.left) != 1 {
+			t.Errorf("those of the last version are not: %v", s.Streams.left)
 		}
 	})
 }

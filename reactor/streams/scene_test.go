@@ -90,7 +90,7 @@ func newScene(t *testing.T, cluster http.RoundTripper, guest guests.Guest) *scen
 	p := newPart(t)
 	s := &scene{p.host, p.Dimension}
 	s.dimension.Namespace = "default"
-	s.Holdings, s.Pauses, s.Served, s.States = nil, pauses.New(), &Set{}, &watching.Set{}
+	s.Holdings, s.Pauses, s.Streams, s.States = nil, pauses.New(), &Set{}, &watching.Set{}
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: cluster}})
 	s.Client = clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
 	s.Generations.Replace(generationOf(t, guest, 0))

@@ -21,7 +21,7 @@ func TestReplicasThatStandByFillNewIndices(t *testing.T) {
 		leave := s.serve(t)
 		synctest.Wait()
 		s.Generations.Replace(after)
-		s.Served.Each(func(stream *Stream) {
+		s.Streams.Each(func(stream *Stream) {
 			after.Await(s.dimension)
 			stream.Again(t.Context(), after.GateOf(s.dimension))
 		})

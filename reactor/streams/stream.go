@@ -44,7 +44,7 @@ type Host struct {
 	Runnables   *daemons.Runnables
 	Completion  *completion.Completion
 	Pauses      *pauses.Pauses
-	Served      *Set
+	Streams     *Set
 	States      *watching.Set
 	Watches     func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
 	Loops       *loops.Limiter                               // nil: no limit
@@ -213,18 +213,18 @@ func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 	if o.Watches != nil {
 		s.watch.Source = o.Watches(*d)
 	}
-	o.Served.follow(d.Key(), s.watch)
+	o.Streams.follow(d.Key(), s.watch)
 	return s
 }
 
 // serve reads the watch until the context ends, then waits for the work on the objects.
 func (s *Stream) serve(ctx context.Context, ended func()) {
 	leave := s.host.States.Enter(ctx, s.supervised())
-	s.host.Served.add(s)
+	s.host.Streams.add(s)
 	gate, err := s.begin()
 	sink := s.sink(gate)
 	read := func() {
-		s.host.Served.remove(s)
+		s.host.Streams.remove(s)
 		leave()
 		s.relieve(sink)
 		s.end(ctx)
@@ -265,7 +265,7 @@ func (s *Stream) supervised() *watching.Supervised {
 // ended hands on what is known of the objects.
 func (s *Stream) ended() {
 	key := s.Dimension.Key()
-	s.host.Served.leave(key, s.watch)
+	s.host.Streams.leave(key, s.watch)
 	s.cancel()
 	s.host.Completion.Listed(key)
 }
@@ -274,7 +274,7 @@ func (s *Stream) ended() {
 func (s *Stream) end(ctx context.Context) {
 	o, d := s.host, &s.Dimension
 	s.listings.Wait()
-	left := o.Served.Left != nil && o.Served.Left(*d)
+	left := o.Streams.Left != nil && o.Streams.Left(*d)
 	lost := s.lose()
 	o.log().Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
 	defer s.unclaim()
@@ -293,7 +293,7 @@ func (s *Stream) end(ctx context.Context) {
 // lose queues the deletions of all known objects if their resource or their namespace is
 // gone. It returns their keys.
 func (s *Stream) lose() []string {
-	if !s.host.Served.isGone(s.Dimension) {
+	if !s.host.Streams.isGone(s.Dimension) {
 		return nil
 	}
 	lost := slices.Collect(maps.Keys(s.watch.Known()))
