@@ -173,7 +173,7 @@ func oneStream(t *testing.T, server http.RoundTripper, guest guests.Guest, chang
 	first.Registry.Bind(ctx, op.Log, op.askLater, handling.AskForResource(&op.Log))
 	ended := make(chan struct{})
 	d := &dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}}
-	go op.host().Serve(ctx, d, func() { close(ended) })
+	go op.common().Serve(ctx, d, func() { close(ended) })
 	return op, func() {
 		cancel()
 		<-ended

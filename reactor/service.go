@@ -23,7 +23,7 @@ func (op *Operator) start(ctx context.Context, d *dimensions.Dimension, ended fu
 		op.peers(ctx, d)
 		ended()
 	} else {
-		op.host().Serve(ctx, d, ended)
+		op.common().Serve(ctx, d, ended)
 	}
 }
 
@@ -38,15 +38,34 @@ func (op *Operator) prepare(d dimensions.Dimension) {
 	op.generations.Present().Await(d)
 }
 
-// host returns what streams of objects need of the operator. It is not inlined, as its frame
+// common returns what the streams of objects have in common. It is not inlined, as its frame
 // would stay on the stack of each stream.
 //
 //go:noinline
-func (op *Operator) host() *streams.Host {
-	return &streams.Host{
-		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
-		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Streams: &op.streams, States: &op.states, Watches: op.watches(), Many: op.Many, Loops: op.loops, Waits: &op.meters.Waits,
-		Leader: op.replica.leader(), Holdings: op.replica.holdings(), Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.refused.happen}, Ending: op.ending, Log: op.Log, RefKey: op.RefKey, Refuse: op.refused.happen,
+func (op *Operator) common() *streams.Common {
+	return &streams.Common{
+		Generations: &op.generations,
+		Settings:    op.Settings,
+		Client:      op.client,
+		Account:     op.account,
+		Memories:    op.memories,
+		Runnables:   op.runnables,
+		Completion:  op.completion,
+		Pauses:      op.pauses,
+		Streams:     &op.streams,
+		States:      &op.states,
+		Watches:     op.watches(),
+		Many:        op.Many,
+		Loops:       op.loops,
+		Waits:       &op.meters.Waits,
+		Leader:      op.replica.leader(),
+		Holdings:    op.replica.holdings(),
+		Claims:      op.Claims,
+		By:          claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.refused.happen},
+		Refuse:      op.refused.happen,
+		Ending:      op.ending,
+		Log:         op.Log,
+		RefKey:      op.RefKey,
 	}
 }
 

@@ -30,37 +30,37 @@ func TestClaims(t *testing.T) {
 	const otherState = `{"type":"annotations","prefix":"example.com"}`
 	tests := []struct {
 		name      string
-		change    func(host *Host)
+		change    func(common *Common)
 		resource  string
 		namespace string
 		kind      abi.Kind
 		overlaps  bool
 	}{
-		{"the same", func(*Host) {}, "apples", "a", abi.KindCreate, true},
-		{"daemons", func(*Host) {}, "apples", "a", abi.KindDaemon, true},
-		{"everywhere", func(*Host) {}, "apples", "", abi.KindCreate, true},
-		{"another namespace", func(*Host) {}, "apples", "b", abi.KindCreate, false},
-		{"another resource", func(*Host) {}, "pears", "a", abi.KindCreate, false},
-		{"another cluster", func(host *Host) { host.By.Cluster = "https://other" }, "apples", "a", abi.KindCreate, false},
-		{"nothing is kept", func(*Host) {}, "apples", "a", abi.KindEvent, false},
-		{"another finalizer only", func(host *Host) { host.Settings.Persistence.Finalizer = "x" }, "apples", "a", abi.KindCreate, true},
-		{"another state only", func(host *Host) { set(host.Settings, "persistence.diffbase_storage", otherState) }, "apples", "a", abi.KindCreate, true},
-		{"another finalizer and state", func(host *Host) {
-			host.Settings.Persistence.Finalizer = "x"
-			set(host.Settings, "persistence.diffbase_storage", otherState)
+		{"the same", func(*Common) {}, "apples", "a", abi.KindCreate, true},
+		{"daemons", func(*Common) {}, "apples", "a", abi.KindDaemon, true},
+		{"everywhere", func(*Common) {}, "apples", "", abi.KindCreate, true},
+		{"another namespace", func(*Common) {}, "apples", "b", abi.KindCreate, false},
+		{"another resource", func(*Common) {}, "pears", "a", abi.KindCreate, false},
+		{"another cluster", func(common *Common) { common.By.Cluster = "https://other" }, "apples", "a", abi.KindCreate, false},
+		{"nothing is kept", func(*Common) {}, "apples", "a", abi.KindEvent, false},
+		{"another finalizer only", func(common *Common) { common.Settings.Persistence.Finalizer = "x" }, "apples", "a", abi.KindCreate, true},
+		{"another state only", func(common *Common) { set(common.Settings, "persistence.diffbase_storage", otherState) }, "apples", "a", abi.KindCreate, true},
+		{"another finalizer and state", func(common *Common) {
+			common.Settings.Persistence.Finalizer = "x"
+			set(common.Settings, "persistence.diffbase_storage", otherState)
 		}, "apples", "a", abi.KindCreate, false},
-		{"the state in two places, one of them shared", func(host *Host) {
-			host.Settings.Persistence.Finalizer = "x"
-			host.Settings.Persistence.DiffBase = stores.MultiDiffBase{stores.NewStatusDiffBase(stores.StatusDiffBaseOptions{}), settings.Default().Persistence.DiffBase}
+		{"the state in two places, one of them shared", func(common *Common) {
+			common.Settings.Persistence.Finalizer = "x"
+			common.Settings.Persistence.DiffBase = stores.MultiDiffBase{stores.NewStatusDiffBase(stores.StatusDiffBaseOptions{}), settings.Default().Persistence.DiffBase}
 		}, "apples", "a", abi.KindCreate, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			shared := &claims.Claims{}
-			one := &Host{By: claims.Claimant{Owner: 1, Operator: "one"}, Claims: shared, Settings: settings.Default()}
-			two := &Host{By: claims.Claimant{Owner: 2, Operator: "two"}, Claims: shared, Settings: settings.Default()}
+			one := &Common{By: claims.Claimant{Owner: 1, Operator: "one"}, Claims: shared, Settings: settings.Default()}
+			two := &Common{By: claims.Claimant{Owner: 2, Operator: "two"}, Claims: shared, Settings: settings.Default()}
 			tt.change(two)
-			claim := func(host *Host, resource, namespace string, kind abi.Kind) (func(), error) {
+			claim := func(common *Common, resource, namespace string, kind abi.Kind) (func(), error) {
 				registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: kind, ID: "fn", Resource: &abi.Selector{Group: new("example.com"), Plural: resource}}}})
 				if err != nil {
 					t.Fatal(err)
@@ -70,7 +70,7 @@ func TestClaims(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: resource, Preferred: true}, Namespace: namespace}
-				s := &Stream{host: host, Dimension: d, reading: t.Context(), watch: &watching.Stream{}}
+				s := &Stream{common: common, Dimension: d, reading: t.Context(), watch: &watching.Stream{}}
 				return s.unclaim, s.Reclaim(e)
 			}
 			release, err := claim(one, "apples", "a", abi.KindCreate)
@@ -162,14 +162,14 @@ func TestClaimsAreNeverGivenBackInBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared := &claims.Claims{}
-	host := &Host{By: claims.Claimant{Owner: 1, Operator: "one"}, Claims: shared, Settings: settings.Default()}
-	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: "apples", Preferred: true}}, reading: t.Context(), watch: &watching.Stream{}}
+	common := &Common{By: claims.Claimant{Owner: 1, Operator: "one"}, Claims: shared, Settings: settings.Default()}
+	s := &Stream{common: common, Dimension: dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: "apples", Preferred: true}}, reading: t.Context(), watch: &watching.Stream{}}
 	if err := s.Reclaim(e); err != nil {
 		t.Fatal(err)
 	}
 	var refused error
-	usual := host.Settings.Persistence
-	host.Settings.Persistence.DiffBase = intruding{usual.DiffBase, func() {
+	usual := common.Settings.Persistence
+	common.Settings.Persistence.DiffBase = intruding{usual.DiffBase, func() {
 		_, refused = shared.Claim(t.Context(), claims.Claimant{Owner: 2, Operator: "two"}, claims.Wanted{Dimension: s.Dimension, Persistence: usual})
 	}}
 	if err := s.Reclaim(e); err != nil {

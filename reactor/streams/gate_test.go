@@ -44,9 +44,9 @@ func TestHandlersDoNotWaitForReloadsThatWereCutOff(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, ending := newPart(t, abi.KindIndex), make(chan struct{})
 				reading, cancel := context.WithCancel(t.Context())
-				p.reading, p.host.Pauses, p.host.Ending, p.watch = reading, pauses.New(), ending, &watching.Stream{}
-				p.host.Pauses.Set(pauses.Reason{}, true)
-				e := p.host.Generations.Present()
+				p.reading, p.common.Pauses, p.common.Ending, p.watch = reading, pauses.New(), ending, &watching.Stream{}
+				p.common.Pauses.Set(pauses.Reason{}, true)
+				e := p.common.Generations.Present()
 				e.Await(p.Dimension)
 				p.Again(t.Context(), e.GateOf(p.Dimension))
 				if ends {

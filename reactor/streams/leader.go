@@ -40,26 +40,26 @@ func (e entrance) Continue() error {
 }
 
 // entrance returns the entrance of handlers that change objects.
-func (o *Host) entrance() handling.Entrance {
-	if o.Leader == nil {
-		return o.Runnables
+func (c *Common) entrance() handling.Entrance {
+	if c.Leader == nil {
+		return c.Runnables
 	}
-	return entrance{o.Runnables, o.Leader.Guard}
+	return entrance{c.Runnables, c.Leader.Guard}
 }
 
 // guard returns the guard of patches.
-func (o *Host) guard() patching.Guard {
-	if o.Leader == nil {
+func (c *Common) guard() patching.Guard {
+	if c.Leader == nil {
 		return nil
 	}
-	return o.Leader.Guard
+	return c.Leader.Guard
 }
 
 // standBy keeps the indices of this replica complete until it is the leader. A leader lists all objects again: what this
 // replica has seen before may be older than the patches of its predecessor. It calls led then, or when the context has ended, maybe
 // after it has returned. The sink is that of the leader, too: the gate waits for one listing only.
 func (s *Stream) standBy(ctx context.Context, sink *queueSink, led func()) {
-	leader := s.host.Leader
+	leader := s.common.Leader
 	if leader == nil || leader.Led == nil || len(s.Processor.Load().Handlers.Indexing) == 0 {
 		led()
 		return
@@ -70,8 +70,8 @@ func (s *Stream) standBy(ctx context.Context, sink *queueSink, led func()) {
 }
 
 // standsBy reports whether another replica is the leader.
-func (o *Host) standsBy() bool {
-	return o.Leader != nil && o.Leader.Led != nil && !o.Leader.Led.IsGiven()
+func (c *Common) standsBy() bool {
+	return c.Leader != nil && c.Leader.Led != nil && !c.Leader.Led.IsGiven()
 }
 
 // standbySink is a queueSink of a replica that is not the leader.

@@ -23,10 +23,10 @@ const crowdedDelay = 10 * time.Second
 func (s *Stream) preindex(ctx context.Context, it queueing.Item, q *queueing.Queue) {
 	if read, known := s.reread(ctx, it, q); known {
 		read.Standby = true
-		s.take(s.host.Generations.Hold()).Process(ctx, read, q)
+		s.take(s.common.Generations.Hold()).Process(ctx, read, q)
 	}
 	it.Drop()
-	gate := s.host.Generations.Present().Indexed
+	gate := s.common.Generations.Present().Indexed
 	_ = q.Unhurried(ctx, gate.IsOpen(), gate.Wait) // whatever ends the wait: the caller reads the object again, and looks at the context
 }
 
@@ -62,7 +62,7 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 		it.Object = watching.Vanished(s.Dimension.Resource.APIVersion(), s.Dimension.Resource.Kind, it.Meta).Object
 		return it, true
 	}
-	s.host.Memories.Notice(it.Meta.Key(), it.Type == watching.Listed || it.Early) // even if newer events are handled instead
+	s.common.Memories.Notice(it.Meta.Key(), it.Type == watching.Listed || it.Early) // even if newer events are handled instead
 	for delays := (backoffs.Doubling{First: time.Second, Most: maxRereadDelay}); ; {
 		raw, meta, err := s.current(ctx, it.Meta, q)
 		code, _ := clients.Code(err)
@@ -71,12 +71,12 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 			it.Object, it.Meta, it.ConsistentAt = raw, meta, time.Time{}
 			return it, true
 		case err == nil || code == http.StatusNotFound: // the deletion arrives as its own event
-			s.host.Completion.Done(it.Meta.Key())
+			s.common.Completion.Done(it.Meta.Key())
 			return it, false
 		case ctx.Err() != nil:
 			return it, false
 		}
-		s.host.log().Warn().Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
+		s.common.log().Warn().Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
 		if s.rest(ctx, it, q, delays.Next()) {
 			return it, false
 		}
@@ -105,7 +105,7 @@ func (s *Stream) current(ctx context.Context, meta watching.Meta, q *queueing.Qu
 	if err != nil {
 		return nil, watching.Meta{}, err
 	}
-	if raw, err = s.host.Client.GetWith(ctx, path, clients.Hooks{Sent: q.Rest}); err != nil {
+	if raw, err = s.common.Client.GetWith(ctx, path, clients.Hooks{Sent: q.Rest}); err != nil {
 		return nil, watching.Meta{}, fmt.Errorf("%s: %w", path, err)
 	}
 	now, err = watching.MetaOf(raw)

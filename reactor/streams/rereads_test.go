@@ -58,9 +58,9 @@ func TestBodiesAreReadAgain(t *testing.T) {
 				})
 				vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
 				client := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
-				host := &Host{Client: client, Memories: processing.NewMemories(), Log: zerolog.Nop()}
+				common := &Common{Client: client, Memories: processing.NewMemories(), Log: zerolog.Nop()}
 				example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
-				s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: example}}
+				s := &Stream{common: common, Dimension: dimensions.Dimension{Resource: example}}
 				it := queueing.Item{Event: watching.Event{Type: tt.kind, Meta: meta}, Bodiless: true}
 				began := time.Now()
 				it, known := s.reread(t.Context(), it, queueing.Alone())
@@ -94,7 +94,7 @@ func TestBodiesCountWhileTheyAreHandled(t *testing.T) {
 		vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
 		client := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
 		example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
-		s := &Stream{host: &Host{Client: client, Memories: processing.NewMemories(), Log: zerolog.Nop()}, Dimension: dimensions.Dimension{Resource: example}}
+		s := &Stream{common: &Common{Client: client, Memories: processing.NewMemories(), Log: zerolog.Nop()}, Dimension: dimensions.Dimension{Resource: example}}
 		qs := queueing.New(0)
 		qs.Account = account
 		handled := map[string]time.Time{}

@@ -78,9 +78,9 @@ func (g *noting) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ guest
 	return &reactortest.ScriptedTask{Guest: &reactortest.Scripted{}}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Result: abi.Raw(`1`)}}, nil
 }
 
-// scene is a host whose streams read a cluster.
+// scene is what the streams of an operator have in common, with a cluster that they read.
 type scene struct {
-	*Host
+	*Common
 	dimension dimensions.Dimension // of the examples in the namespace default
 }
 
@@ -88,7 +88,7 @@ type scene struct {
 func newScene(t *testing.T, cluster http.RoundTripper, guest guests.Guest) *scene {
 	t.Helper()
 	p := newPart(t)
-	s := &scene{p.host, p.Dimension}
+	s := &scene{p.common, p.Dimension}
 	s.dimension.Namespace = "default"
 	s.Holdings, s.Pauses, s.Streams, s.States = nil, pauses.New(), &Set{}, &watching.Set{}
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: cluster}})

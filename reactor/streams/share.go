@@ -28,10 +28,10 @@ type share struct {
 
 // newShare makes the share of a stream; nil if all objects belong to this replica.
 func newShare(s *Stream) *share {
-	if s.host.Holdings == nil {
+	if s.common.Holdings == nil {
 		return nil
 	}
-	return &share{Stream: s, holdings: s.host.Holdings, listed: make(chan struct{})}
+	return &share{Stream: s, holdings: s.common.Holdings, listed: make(chan struct{})}
 }
 
 // start lists the objects whenever this replica may handle more of them, until the context ends.
@@ -81,7 +81,7 @@ func (s *share) list(ctx context.Context, epoch uint64) error {
 
 // giveUp gives up the objects of a stream that has ended, unless the operator exits: its exit ends all work.
 func (s *share) giveUp(ctx context.Context) {
-	if s == nil || s.host.Runnables.IsClosed() {
+	if s == nil || s.common.Runnables.IsClosed() {
 		return
 	}
 	for _, key := range s.holdings.In(s) {
@@ -96,7 +96,7 @@ func (s *share) Release(key string) {
 
 // letGo ends the work on an object.
 func (s *share) letGo(ctx context.Context, key string) {
-	e := s.host.Generations.Hold()
+	e := s.common.Generations.Hold()
 	defer e.Release()
 	s.take(e).LetGo(ctx, key)
 	s.holdings.Released(key)
@@ -145,7 +145,7 @@ func (s *share) indexed(it queueing.Item) (queueing.Item, bool) {
 	if it.Type == watching.Deleted || it.Gained > 0 {
 		return it, it.Gained == 0
 	}
-	e := s.host.Generations.Hold()
+	e := s.common.Generations.Hold()
 	defer e.Release()
 	return it, len(s.take(e).Handlers.Indexing) > 0
 }

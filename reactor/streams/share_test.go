@@ -39,13 +39,13 @@ func newPart(t *testing.T, kinds ...abi.Kind) *part {
 		handlers = append(handlers, abi.Handler{Kind: kind, ID: string(kind), Resource: &abi.Selector{Group: new("kopf.dev"), Plural: "kopfexamples"}})
 	}
 	p := &part{}
-	host := &Host{
+	common := &Common{
 		Generations: &generations.Generations{}, Settings: settings.Default(), Memories: processing.NewMemories(), Runnables: daemons.NewRunnables(), Log: zerolog.Nop(),
 		Holdings: membership.NewHoldings("me", func(generation int64) { p.acknowledged = generation }),
 	}
-	host.Generations.Replace(generationOf(t, reactortest.Instant{Handlers: handlers}, 0))
+	common.Generations.Replace(generationOf(t, reactortest.Instant{Handlers: handlers}, 0))
 	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true, Preferred: true}
-	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: example}, queues: queueing.New(0), working: t.Context(), reading: t.Context()}
+	s := &Stream{common: common, Dimension: dimensions.Dimension{Resource: example}, queues: queueing.New(0), working: t.Context(), reading: t.Context()}
 	s.share = newShare(s)
 	p.share = s.share
 	return p
@@ -199,7 +199,7 @@ func TestLossIsAcknowledgedAfterTheWork(t *testing.T) {
 	if got := p.passes(t.Context(), p.gained(9)); got != "handled" {
 		t.Fatal(got)
 	}
-	p.host.Memories.Notice("uid", true)
+	p.common.Memories.Notice("uid", true)
 	released := make(chan queueing.Item, 1)
 	p.queues.Process = func(_ context.Context, it queueing.Item, _ *queueing.Queue) string { released <- it; return "" }
 	p.holdings.Adopt(membership.Assignment{Generation: 3, Members: []string{"other"}, Previous: []string{"me"}})
@@ -210,7 +210,7 @@ func TestLossIsAcknowledgedAfterTheWork(t *testing.T) {
 	if got := p.passes(t.Context(), seen(watching.Modified, 12)); got != "dropped" || p.acknowledged != 3 {
 		t.Errorf("the next event is %s; the generation %d is acknowledged", got, p.acknowledged)
 	}
-	if left := p.host.Memories.Count(); left != 0 {
+	if left := p.common.Memories.Count(); left != 0 {
 		t.Errorf("%d objects are remembered", left)
 	}
 	if got := p.passes(t.Context(), lost); got != "dropped" {
@@ -245,7 +245,7 @@ func TestGainedObjectsWaitForTheirBodies(t *testing.T) {
 			return http.StatusOK, string(reactortest.NewObject(1))
 		})
 		vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
-		p.host.Client = clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
+		p.common.Client = clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
 		p.alone()
 		p.lists(10)
 		read := false

@@ -34,8 +34,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// Host is what the streams of one operator share.
-type Host struct {
+// Common is what the streams of one operator share.
+type Common struct {
 	Generations *generations.Generations
 	Settings    *settings.Settings
 	Client      *clients.Client
@@ -157,7 +157,7 @@ func (s *Set) remove(item *Stream) {
 // Stream serves one resource in one namespace: its watch, its objects, and the handlers of
 // its last generation.
 type Stream struct {
-	host      *Host
+	common    *Common
 	Dimension dimensions.Dimension
 	watch     *watching.Stream
 	queues    *queueing.Queues
@@ -180,8 +180,8 @@ type Stream struct {
 // waits for events of a shared watch has no goroutine. While the operator pauses, nothing is
 // watched, but queued events are still handled. If the resource or the namespace is gone by
 // then, all objects that were known are handled as deleted.
-func (o *Host) Serve(ctx context.Context, d *dimensions.Dimension, ended func()) {
-	if s := o.newStream(ctx, d); s != nil {
+func (c *Common) Serve(ctx context.Context, d *dimensions.Dimension, ended func()) {
+	if s := c.newStream(ctx, d); s != nil {
 		s.serve(ctx, ended)
 	} else {
 		ended()
@@ -190,41 +190,41 @@ func (o *Host) Serve(ctx context.Context, d *dimensions.Dimension, ended func())
 
 // log returns the logger of streams. It is made for each use, because a logger takes half a
 // kilobyte.
-func (o *Host) log() *zerolog.Logger {
-	return new(o.Log.With().Str(loggers.Field, "kopf.reactor").Logger())
+func (c *Common) log() *zerolog.Logger {
+	return new(c.Log.With().Str(loggers.Field, "kopf.reactor").Logger())
 }
 
 // newStream makes a stream; nil if its resource has no URL.
-func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
+func (c *Common) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 	path, err := d.Resource.URL(d.Namespace, "", "")
 	if err != nil {
-		o.log().Error().Err(err).Msg("a resource cannot be served")
-		o.Completion.Listed(d.Key())
+		c.log().Error().Err(err).Msg("a resource cannot be served")
+		c.Completion.Listed(d.Key())
 		return nil
 	}
-	s := &Stream{host: o, Dimension: *d, queues: queueing.Of(o.Settings), reading: ctx}
+	s := &Stream{common: c, Dimension: *d, queues: queueing.Of(c.Settings), reading: ctx}
 	s.working, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.queues.Process, s.queues.Account, s.queues.Waits = s.process, o.Account, o.Waits
+	s.queues.Process, s.queues.Account, s.queues.Waits = s.process, c.Account, c.Waits
 	s.share = newShare(s)
 	s.watch = &watching.Stream{
-		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
-		Log: func(level int, message string) { o.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold, Many: o.Many, Apart: true,
+		Client: c.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(c.Settings, d.Resource),
+		Log: func(level int, message string) { c.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold, Many: c.Many, Apart: true,
 	}
-	if o.Watches != nil {
-		s.watch.Source = o.Watches(*d)
+	if c.Watches != nil {
+		s.watch.Source = c.Watches(*d)
 	}
-	o.Streams.follow(d.Key(), s.watch)
+	c.Streams.follow(d.Key(), s.watch)
 	return s
 }
 
 // serve reads the watch until the context ends, then waits for the work on the objects.
 func (s *Stream) serve(ctx context.Context, ended func()) {
-	leave := s.host.States.Enter(ctx, s.supervised())
-	s.host.Streams.add(s)
+	leave := s.common.States.Enter(ctx, s.supervised())
+	s.common.Streams.add(s)
 	gate, err := s.begin()
 	sink := s.sink(gate)
 	read := func() {
-		s.host.Streams.remove(s)
+		s.common.Streams.remove(s)
 		leave()
 		s.relieve(sink)
 		s.end(ctx)
@@ -233,7 +233,7 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 	}
 	if err != nil {
 		if ctx.Err() == nil { // another operator has the objects
-			s.host.Refuse(err)
+			s.common.Refuse(err)
 		}
 		<-ctx.Done()
 		read()
@@ -241,7 +241,7 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 	}
 	s.standBy(ctx, sink, func() {
 		s.share.start(ctx)
-		s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.watch.Start(ctx, sink, over) }, read) // a run ends with its context only
+		s.common.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.watch.Start(ctx, sink, over) }, read) // a run ends with its context only
 	})
 }
 
@@ -249,7 +249,7 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 // operator ends, the gate stays closed: no handler begins then, with indices that are incomplete.
 func (s *Stream) relieve(sink *queueSink) {
 	select {
-	case <-s.host.Ending:
+	case <-s.common.Ending:
 	default:
 		sink.over()
 	}
@@ -258,21 +258,21 @@ func (s *Stream) relieve(sink *queueSink) {
 // supervised is the entry of the stream among the states of all streams.
 func (s *Stream) supervised() *watching.Supervised {
 	d := &s.Dimension
-	s.host.log().Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
-	return &watching.Supervised{Stream: s.watch, Resource: d.Resource.String(), Namespace: d.Namespace, Purpose: watching.ForHandlers, Paused: s.host.Pauses.IsOn}
+	s.common.log().Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
+	return &watching.Supervised{Stream: s.watch, Resource: d.Resource.String(), Namespace: d.Namespace, Purpose: watching.ForHandlers, Paused: s.common.Pauses.IsOn}
 }
 
 // ended hands on what is known of the objects.
 func (s *Stream) ended() {
 	key := s.Dimension.Key()
-	s.host.Streams.leave(key, s.watch)
+	s.common.Streams.leave(key, s.watch)
 	s.cancel()
-	s.host.Completion.Listed(key)
+	s.common.Completion.Listed(key)
 }
 
 // end waits for the work on the objects, after reading has ended.
 func (s *Stream) end(ctx context.Context) {
-	o, d := s.host, &s.Dimension
+	o, d := s.common, &s.Dimension
 	s.listings.Wait()
 	left := o.Streams.Left != nil && o.Streams.Left(*d)
 	lost := s.lose()
@@ -293,7 +293,7 @@ func (s *Stream) end(ctx context.Context) {
 // lose queues the deletions of all known objects if their resource or their namespace is
 // gone. It returns their keys.
 func (s *Stream) lose() []string {
-	if !s.host.Streams.isGone(s.Dimension) {
+	if !s.common.Streams.isGone(s.Dimension) {
 		return nil
 	}
 	lost := slices.Collect(maps.Keys(s.watch.Known()))
@@ -306,7 +306,7 @@ func (s *Stream) abandon(ctx context.Context, lost []string) {
 	if len(lost) == 0 {
 		return
 	}
-	e := s.host.Generations.Hold()
+	e := s.common.Generations.Hold()
 	defer e.Release()
 	for _, key := range lost {
 		s.take(e).Abandon(ctx, key)
@@ -315,14 +315,14 @@ func (s *Stream) abandon(ctx context.Context, lost []string) {
 
 // depart ends the work on all objects of a namespace that is not served any more.
 func (s *Stream) depart(ctx context.Context) {
-	e := s.host.Generations.Hold()
+	e := s.common.Generations.Hold()
 	defer e.Release()
 	p := s.take(e)
 	var ending sync.WaitGroup // their daemons can take some time
 	for key := range s.watch.Known() {
 		ending.Go(func() { p.LetGo(ctx, key) })
 		e.Services.Indices.Discard(key)
-		s.host.Completion.Done(key)
+		s.common.Completion.Done(key)
 	}
 	ending.Wait()
 	s.watch.Inherit(nil) // a later stream of the namespace knows no object
@@ -330,7 +330,7 @@ func (s *Stream) depart(ctx context.Context) {
 
 // begin takes the current handlers, and returns the gate that waits for the stream, also with an error.
 func (s *Stream) begin() (*indexing.Gate, error) {
-	e := s.host.Generations.Hold()
+	e := s.common.Generations.Hold()
 	defer e.Release()
 	if err := s.Reclaim(e); err != nil {
 		return e.GateOf(s.Dimension), err
@@ -343,12 +343,12 @@ func (s *Stream) begin() (*indexing.Gate, error) {
 
 // attend lets the stream pass the objects that can concern the present handlers.
 func (s *Stream) attend() {
-	handlers := s.host.Generations.Present().Registry.ForResource(s.Dimension.Resource)
-	s.watch.SetInterest(handlers.Interest(s.host.Settings.Persistence.Finalizer))
+	handlers := s.common.Generations.Present().Registry.ForResource(s.Dimension.Resource)
+	s.watch.SetInterest(handlers.Interest(s.common.Settings.Persistence.Finalizer))
 }
 
 func (s *Stream) sink(gate *indexing.Gate) *queueSink {
-	return &queueSink{ctx: s.working, queues: s.queues, completion: s.host.Completion, key: s.Dimension.Key(), gate: gate}
+	return &queueSink{ctx: s.working, queues: s.queues, completion: s.common.Completion, key: s.Dimension.Key(), gate: gate}
 }
 
 // Load returns how many events wait, and how many objects have a worker.
@@ -380,7 +380,7 @@ func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queu
 		return ""
 	}
 	for again := true; again; {
-		if version, again = s.take(s.host.Generations.Hold()).Process(ctx, it, q); again && s.share.isLosing(it) {
+		if version, again = s.take(s.common.Generations.Hold()).Process(ctx, it, q); again && s.share.isLosing(it) {
 			it.Drop()
 			break
 		}
@@ -395,7 +395,7 @@ func (s *Stream) take(e *generations.Generation) *processing.Processor {
 	if p := s.Processor.Load(); p != nil && p.Generation == e {
 		return p
 	}
-	o := s.host
+	o := s.common
 	p := &processing.Processor{
 		Resource: s.Dimension.Resource, Generation: e, Handlers: e.Registry.ForResource(s.Dimension.Resource), Settings: o.Settings, Memories: o.Memories,
 		Writer: &patching.Writer{Client: o.Client, Guard: o.guard()}, Runnables: o.Runnables, Entrance: o.entrance(), Completion: o.Completion, Loops: o.Loops, Log: o.Log, RefKey: o.RefKey,
@@ -417,7 +417,7 @@ func (s *Stream) Refresh(ctx context.Context, e *generations.Generation) {
 		return
 	}
 	if err := s.Reclaim(e); err != nil {
-		s.host.Refuse(err)
+		s.common.Refuse(err)
 		return
 	}
 	s.Processor.Store(nil)
@@ -434,9 +434,9 @@ func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 	s.listings.Go(func() {                      // Stream.end waits for it.
 		defer end()
 		defer cancel()
-		sink := &againSink{s.sink(gate), s.host}
-		defer s.relieve(sink.queueSink)                          // if it ends early
-		if s.host.standsBy() || s.host.Pauses.Wait(ctx) == nil { // a replica that stands by pauses until it leads
+		sink := &againSink{s.sink(gate), s.common}
+		defer s.relieve(sink.queueSink)                              // if it ends early
+		if s.common.standsBy() || s.common.Pauses.Wait(ctx) == nil { // a replica that stands by pauses until it leads
 			_ = s.watch.Again(ctx, sink) // it ends early with the context only
 		}
 	})
@@ -483,12 +483,12 @@ func (s *queueSink) over() {
 // againSink is a queueSink for objects that have not changed.
 type againSink struct {
 	*queueSink
-	host *Host
+	common *Common
 }
 
 // Event queues an object.
 func (s *againSink) Event(event watching.Event) {
-	s.put(queueing.Item{Event: event, Again: true, Standby: s.host.standsBy()})
+	s.put(queueing.Item{Event: event, Again: true, Standby: s.common.standsBy()})
 }
 
 // Reclaim claims the dimension of a stream for another generation. The former claim is given back afterwards, so that no other operator
@@ -500,10 +500,10 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	defer s.claiming.Unlock()
 	handlers := e.Registry.ForResource(s.Dimension.Resource)
 	var release func()
-	if s.host.Claims != nil && len(handlers.Changing)+len(handlers.Spawning) > 0 { // other handlers store nothing on the objects
+	if s.common.Claims != nil && len(handlers.Changing)+len(handlers.Spawning) > 0 { // other handlers store nothing on the objects
 		var err error
-		if release, err = s.host.Claims.Claim(s.reading, s.host.By, claims.Wanted{
-			Dimension: s.Dimension, Persistence: s.host.Settings.Persistence, Forbidden: func() bool { return s.watch.Health().Forbidden },
+		if release, err = s.common.Claims.Claim(s.reading, s.common.By, claims.Wanted{
+			Dimension: s.Dimension, Persistence: s.common.Settings.Persistence, Forbidden: func() bool { return s.watch.Health().Forbidden },
 		}); err != nil {
 			return err
 		}
@@ -520,7 +520,7 @@ func (s *Stream) unclaim() {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
 	select {
-	case <-s.host.Ending:
+	case <-s.common.Ending:
 	default:
 		if s.release != nil {
 			s.release()

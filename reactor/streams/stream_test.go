@@ -14,7 +14,7 @@ func TestDroppedItemsOpenTheGate(t *testing.T) {
 	g.Add()
 	qs := queueing.New(0)
 	qs.Drain(func() {}, 0)
-	sink := &againSink{queueSink: &queueSink{ctx: t.Context(), queues: qs, gate: g}, host: &Host{}}
+	sink := &againSink{queueSink: &queueSink{ctx: t.Context(), queues: qs, gate: g}, common: &Common{}}
 	sink.Event(watching.Event{Type: watching.Listed, Meta: watching.Meta{UID: "a"}})
 	sink.Listed()
 	if !g.IsOpen() {
