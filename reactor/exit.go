@@ -22,7 +22,7 @@ var ErrExitTimeout = errors.New("the operator does not exit")
 func (op *Operator) unlessStuck(ctx context.Context, work func(ctx context.Context, ended func(error)), ended func(error)) {
 	ctx, force := stoppers.WithForce(ctx)
 	op.exit = &exit{ended: ended, force: force, gone: make(chan struct{})}
-	leave := context.AfterFunc(ctx, func() { op.exits(nil) })
+	leave := context.AfterFunc(ctx, func() { op.limitExit(nil) })
 	go work(ctx, func(err error) { // It calls ended, or is ended by force.
 		leave()
 		op.exit.end(err)
@@ -34,8 +34,8 @@ func (op *Operator) unlessStuck(ctx context.Context, work func(ctx context.Conte
 // before.
 func (op *Operator) Gone() <-chan struct{} { return op.exit.gone }
 
-// exits limits the exit, which begins now, unless it has begun before. The reason is that of an operator that ends by itself.
-func (op *Operator) exits(reason error) {
+// limitExit limits the exit, which begins now, unless it has begun before. The reason is that of an operator that ends by itself.
+func (op *Operator) limitExit(reason error) {
 	limit := time.Duration(op.exiting.Load())
 	if limit <= 0 {
 		return

@@ -186,7 +186,7 @@ type Operator struct {
 	streams     streams.Set
 	begun       atomic.Bool // Run was called
 	serving     atomic.Bool // whether the operator observes the cluster
-	works       activities.Background
+	background  activities.Background
 	replica     *replica // nil: there are no other replicas
 	replacing   replacing
 	cluster     string          // URL of the cluster
@@ -195,8 +195,9 @@ type Operator struct {
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
 
-	// What begins at these occasions: the end, with an error; asking such functions again; Refused.
-	refused, asking, refusing occasion
+	overlap   occasion // another operator has its objects: it ends
+	asking    occasion // such a function has failed: failed ones are asked again
+	forbidden occasion // the API server has refused a request: Refused is called
 }
 
 // New makes an operator. It starts nothing.
@@ -313,7 +314,7 @@ func (op *Operator) afterServing(ctx context.Context, err error) error {
 		return err // as in Kopf, nothing is cleaned up if a login handler has failed for good
 	}
 	err = op.reasonOf(ctx, err)
-	op.exits(err)
+	op.limitExit(err)
 	cleaning, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	relax := stoppers.AfterForce(ctx, cancel)
 	err = errors.Join(err, op.cleanup(cleaning))
@@ -367,9 +368,9 @@ func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activiti
 	return &activities.Activity{Kind: kind, Handlers: e.Registry.Activities[kind], Settings: op.Settings, Services: e.Services, Log: op.Log}
 }
 
-// startWorks starts the background handlers of a generation: see activities.Background.
-func (op *Operator) startWorks(ctx context.Context, e *generations.Generation) error {
-	return op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables)
+// startBackground starts the background handlers of a generation: see activities.Background.
+func (op *Operator) startBackground(ctx context.Context, e *generations.Generation) error {
+	return op.background.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables)
 }
 
 // newGeneration makes a generation of the operator's handlers.
@@ -447,7 +448,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	op.warnOfIDs(initial.Registry, log)
 	initial.Indexed.Add() // until the first streams are known
 	orchestrator := observation.NewOrchestrator()
-	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepare, op.start, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })
+	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepareDimension, op.serveDimension, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })
 	orchestrator.Launched = op.completion.Begin
 	orchestrator.Alike = func(was, is selectors.Resource) bool { return op.generations.Present().Registry.Alike(was, is) }
 	op.identity = sync.OnceValue(func() string {
@@ -462,12 +463,12 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	last.add(op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log))
 	last.add(probes.stop) // before the events end, which their handlers may post
 	probes.connected.Store(true)
-	last.add(op.works.Stop)
+	last.add(op.background.Stop)
 	if op.replica, err = op.newReplica(first.Info, log); err != nil {
 		return nil, nil, err
 	}
 	if op.replica == nil {
-		if err := op.startWorks(ctx, initial); err != nil {
+		if err := op.startBackground(ctx, initial); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -496,7 +497,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	ctx, cancel := context.WithCancelCause(ctx)
 	op.ending = ctx.Done()
 	op.replacing.begin(ctx, o, hooks != nil || op.DryRun != nil) // what a replacement starts ends with the service, also if the operator ends by itself
-	accept := op.refused.begins(cancel)
+	accept := op.overlap.begins(cancel)
 	var parts, reviews, objects sync.WaitGroup
 	launch := func(group *sync.WaitGroup, part func(ctx context.Context, ended func(error))) {
 		group.Add(1)
@@ -529,7 +530,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	}
 	inattentive := op.attend(begin, o.AskAgain)
 	context.AfterFunc(ctx, func() { // It calls ended.
-		op.exits(op.reasonOf(ctx, context.Cause(ctx)))
+		op.limitExit(op.reasonOf(ctx, context.Cause(ctx)))
 		inattentive()
 		parts.Wait()
 		objects.Go(func() {
@@ -553,7 +554,7 @@ func (op *Operator) attend(begin func(part func(context.Context) error), askAgai
 	last.add(op.asking.begins(func(error) { begin(askAgain) }))
 	last.add(op.pauses.OnPause(op.runnables.Pause))
 	if op.Refused != nil {
-		last.add(op.refusing.begins(func(error) {
+		last.add(op.forbidden.begins(func(error) {
 			begin(func(ctx context.Context) error { op.Refused(ctx, op.client); return nil })
 		}))
 	}
@@ -572,7 +573,7 @@ func (op *Operator) askLater() {
 func (op *Operator) requestOptions() clients.Options {
 	o := clients.OptionsOf(op.Settings.Networking)
 	o.Limits, o.UserAgent, o.Wrap, o.Meter, o.Tracer = op.Limits, op.UserAgent, op.DryRun, &op.meters.Requests, op.Tracer
-	o.Refused = func() { op.refusing.happen(nil) }
+	o.Refused = func() { op.forbidden.happen(nil) }
 	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
 	return o
 }

@@ -97,7 +97,7 @@ func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls
 	}
 	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
 	e.Registry.Bind(serving, log, op.askLater, handling.AskForResource(&log)) //nolint:contextcheck // for as long as it serves
-	if err := op.startUp(ctx, e); err != nil {
+	if err := op.startupAgain(ctx, e); err != nil {
 		return nil, err
 	}
 	if err := op.reclaim(e); err != nil {
@@ -107,8 +107,8 @@ func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls
 	return op.takeOver(serving, e), nil //nolint:contextcheck // the same
 }
 
-// startUp runs the startup handlers of the next generation.
-func (op *Operator) startUp(ctx context.Context, e *generations.Generation) error {
+// startupAgain runs the startup handlers of the next generation.
+func (op *Operator) startupAgain(ctx context.Context, e *generations.Generation) error {
 	initial := op.replacing.initial
 	a := op.activity(e, abi.KindStartup)
 	a.Settings = &initial
@@ -185,9 +185,9 @@ func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 	var working sync.WaitGroup
 	working.Go(func() {
 		if !op.replica.leads() {
-			return // lead starts them
+			return // becomeLeader starts them
 		}
-		if err := op.startWorks(ctx, e); err != nil {
+		if err := op.startBackground(ctx, e); err != nil {
 			op.Log.Error().Str(loggers.Field, "kopf.reactor").Err(err).Msg("background handlers cannot be started")
 		}
 	})

@@ -225,14 +225,14 @@ func (op *Operator) lead(ctx context.Context, fail context.CancelCauseFunc) (ret
 	if r == nil {
 		return func() {}
 	}
-	return r.Start(context.WithoutCancel(ctx), func() { op.begin(ctx) }, func(err error) {
-		op.lose()
+	return r.Start(context.WithoutCancel(ctx), func() { op.becomeLeader(ctx) }, func(err error) {
+		op.loseLead()
 		fail(err)
 	})
 }
 
-// begin lets the operator work as the leader.
-func (op *Operator) begin(ctx context.Context) {
+// becomeLeader lets the operator work as the leader.
+func (op *Operator) becomeLeader(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // the next replica works
 	}
@@ -240,14 +240,14 @@ func (op *Operator) begin(ctx context.Context) {
 	op.pauses.Set(pauses.Reason{Standby: true}, false)
 	e := op.generations.Hold()
 	defer e.Release()
-	if err := op.startWorks(ctx, e); err != nil {
+	if err := op.startBackground(ctx, e); err != nil {
 		op.replica.log.Error().Err(err).Msg("background handlers cannot be started")
 	}
 }
 
-// lose bounds the time in which an operator ends that is not the leader any more. Another replica leads soon, so handlers
+// loseLead bounds the time in which an operator ends that is not the leader any more. Another replica leads soon, so handlers
 // that do not end in time are left running.
-func (op *Operator) lose() {
+func (op *Operator) loseLead() {
 	op.exit.within(op.Lease.Terms.Margin(), fmt.Errorf("%w: %w: handlers still run", ErrLeaseLost, ErrExitTimeout), true)
 }
 
@@ -306,7 +306,7 @@ func (op *Operator) giveUp(ctx context.Context, retire func()) {
 		return
 	}
 	op.replacing.end() // it may start background handlers
-	op.works.Stop()
+	op.background.Stop()
 	op.leave()
 	r.leave()
 	retire()

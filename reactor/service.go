@@ -17,8 +17,8 @@ import (
 var errNoNamespace = errors.New(`setting "peering.clusterwide": an operator of the whole cluster ` +
 	"cannot use peering objects of namespaces; serve namespaces, or set peering.standalone")
 
-// start serves one dimension until the context ends.
-func (op *Operator) start(ctx context.Context, d *dimensions.Dimension, ended func()) {
+// serveDimension serves one dimension until the context ends.
+func (op *Operator) serveDimension(ctx context.Context, d *dimensions.Dimension, ended func()) {
 	if d.Peering {
 		op.peers(ctx, d)
 		ended()
@@ -27,9 +27,9 @@ func (op *Operator) start(ctx context.Context, d *dimensions.Dimension, ended fu
 	}
 }
 
-// prepare makes all handlers wait for a stream whose objects are indexed. It makes the
+// prepareDimension makes all handlers wait for a stream whose objects are indexed. It makes the
 // operator wait for a mandatory peering object.
-func (op *Operator) prepare(d dimensions.Dimension) {
+func (op *Operator) prepareDimension(d dimensions.Dimension) {
 	if d.Peering {
 		op.pauses.Set(pauses.Reason{Peering: d.Key()}, op.Settings.Peering.Mandatory)
 		return
@@ -61,8 +61,7 @@ func (op *Operator) common() *streams.Common {
 		Leader:      op.replica.leader(),
 		Holdings:    op.replica.holdings(),
 		Claims:      op.Claims,
-		By:          claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.refused.happen},
-		Refuse:      op.refused.happen,
+		By:          claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.overlap.happen},
 		Ending:      op.ending,
 		Log:         op.Log,
 		RefKey:      op.RefKey,

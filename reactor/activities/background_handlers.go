@@ -15,12 +15,12 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// work is a handler that belongs to no object. It runs next to the operator, as a daemon
+// backgroundHandler is a handler that belongs to no object. It runs next to the operator, as a daemon
 // runs next to an object. It is retried after errors, but it is not restarted after it has
 // ended by itself.
 //
 // It has no counterpart in Kopf.
-type work struct {
+type backgroundHandler struct {
 	handler *registries.Handler
 	cause   *handling.Cause
 	x       *handling.Execution
@@ -36,37 +36,37 @@ type Background struct {
 // Start starts the background handlers of the activity after those of the previous
 // generation have ended. It starts none if e is no longer the current generation, or if they run already: a replica can become the
 // leader while a replacement starts them, too.
-func (w *Background) Start(ctx context.Context, a *Activity, e *generations.Generation, in handling.Entrance) (err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e.IsReplaced() || w.halt != nil && w.of == e {
+func (b *Background) Start(ctx context.Context, a *Activity, e *generations.Generation, in handling.Entrance) (err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.IsReplaced() || b.halt != nil && b.of == e {
 		return nil
 	}
-	w.end()
+	b.end()
 	if ctx.Err() == nil {
-		w.of = e
-		w.halt, err = startWork(ctx, a, e, in)
+		b.of = e
+		b.halt, err = startBackground(ctx, a, e, in)
 	}
 	return err
 }
 
 // Stop ends the background handlers and waits for them.
-func (w *Background) Stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.end()
+func (b *Background) Stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end()
 }
 
-func (w *Background) end() {
-	if w.halt != nil {
-		w.halt()
-		w.halt = nil
+func (b *Background) end() {
+	if b.halt != nil {
+		b.halt()
+		b.halt = nil
 	}
 }
 
-// startWork starts the background handlers. The returned function asks them to end, and
+// startBackground starts the background handlers. The returned function asks them to end, and
 // waits. It ends handlers by force that exceed the time of handlers at the exit.
-func startWork(ctx context.Context, a *Activity, e *generations.Generation, in handling.Entrance) (stop func(), err error) {
+func startBackground(ctx context.Context, a *Activity, e *generations.Generation, in handling.Entrance) (stop func(), err error) {
 	working, kill := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	stopper := stoppers.New()
@@ -76,8 +76,8 @@ func startWork(ctx context.Context, a *Activity, e *generations.Generation, in h
 		if c, err = a.cause(a.Settings, stopper); err != nil {
 			break
 		}
-		w := &work{h, c, &handling.Execution{Settings: a.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary, Entrance: in}}
-		running.Go(func() { w.run(working) }) // The returned function waits for it.
+		b := &backgroundHandler{h, c, &handling.Execution{Settings: a.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary, Entrance: in}}
+		running.Go(func() { b.run(working) }) // The returned function waits for it.
 	}
 	tell := context.AfterFunc(ctx, func() { stopper.Set(abi.StopOperatorExiting) })
 	return func() {
@@ -94,13 +94,13 @@ func startWork(ctx context.Context, a *Activity, e *generations.Generation, in h
 }
 
 // run calls the handler until it ends by itself or must stop.
-func (w *work) run(ctx context.Context) {
-	title, stopper := w.handler.Title(), w.cause.Stopper()
-	state := progression.State{}.WithHandlers([]string{w.handler.ID}, time.Now())
+func (h *backgroundHandler) run(ctx context.Context) {
+	title, stopper := h.handler.Title(), h.cause.Stopper()
+	state := progression.State{}.WithHandlers([]string{h.handler.ID}, time.Now())
 	for !stopper.IsSet() && !state.Done() {
-		outcomes, err := attempt(ctx, w.x, []*registries.Handler{w.handler}, w.cause, state)
+		outcomes, err := attempt(ctx, h.x, []*registries.Handler{h.handler}, h.cause, state)
 		if errors.Is(err, abi.ErrInstanceLost) {
-			w.cause.Log.Debug(title + " has lost its instance, and is started again.")
+			h.cause.Log.Debug(title + " has lost its instance, and is started again.")
 			continue
 		}
 		if err == nil {
@@ -108,7 +108,7 @@ func (w *work) run(ctx context.Context) {
 		}
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, handling.ErrExiting) {
-				w.cause.Log.Error(fmt.Sprintf("%s has failed: %v", title, err))
+				h.cause.Log.Error(fmt.Sprintf("%s has failed: %v", title, err))
 			}
 			return
 		}
@@ -117,8 +117,8 @@ func (w *work) run(ctx context.Context) {
 		}
 	}
 	if stopper.IsSet() {
-		w.cause.Log.Debug(title + " has exited on request and will not be retried or restarted.")
+		h.cause.Log.Debug(title + " has exited on request and will not be retried or restarted.")
 	} else {
-		w.cause.Log.Debug(title + " has exited on its own and will not be retried or restarted.")
+		h.cause.Log.Debug(title + " has exited on its own and will not be retried or restarted.")
 	}
 }

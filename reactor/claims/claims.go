@@ -39,7 +39,7 @@ type Claimant struct {
 	// Precedence decides between operators: a higher one takes the objects of a lower one.
 	Precedence int
 
-	// Refuse ends the operator, because another one has taken its objects.
+	// Refuse ends the operator, because another one has its objects.
 	Refuse func(err error)
 }
 

@@ -57,7 +57,6 @@ type Common struct {
 	Log         zerolog.Logger
 	Many        func() (end func()) // see watching.Stream; nil: nothing
 	RefKey      string              // the log field that holds the reference of the object
-	Refuse      func(err error)     // ends the operator
 }
 
 // Set holds the running streams of objects. The zero value is empty.
@@ -233,7 +232,7 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 	}
 	if err != nil {
 		if ctx.Err() == nil { // another operator has the objects
-			s.common.Refuse(err)
+			s.common.By.Refuse(err)
 		}
 		<-ctx.Done()
 		read()
@@ -417,7 +416,7 @@ func (s *Stream) Refresh(ctx context.Context, e *generations.Generation) {
 		return
 	}
 	if err := s.Reclaim(e); err != nil {
-		s.common.Refuse(err)
+		s.common.By.Refuse(err)
 		return
 	}
 	s.Processor.Store(nil)
