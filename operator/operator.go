@@ -1,238 +1,24 @@
-// Package operator joins guests and the reactor into operators. The command line uses it,
-// and programs import it to embed operators.
-//
-// See https://docs.kopf.dev/en/latest/embedding/
 package operator
 
 import (
 	"context"
 	"errors"
-	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
-	"github.com/rs/zerolog"
-
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/operator/dryrun"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/claims"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/guests"
-	"github.com/kopf-wasm/kopf/reactor/memos"
-	"github.com/kopf-wasm/kopf/reactor/observation"
-	"github.com/kopf-wasm/kopf/reactor/settings"
-	"github.com/kopf-wasm/kopf/reactor/tracing"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 )
-
-// Territory selects the namespaces that an operator serves, and follows changes.
-type Territory = observation.Territory
-
-// Memo is the memo that all handlers of an operator share.
-type Memo = memos.Shared
-
-// Tenant is who owns several operators of a process: see Options.Tenant. The zero value is valid.
-type Tenant = accounts.Tenant
-
-// ErrOverlap says that two operators of this process would handle the same objects with the
-// same finalizer or the same storage. Neither of them would see the work of the other one.
-var ErrOverlap = claims.ErrOverlap
-
-// claimed holds the claims of all operators of the process. Only a package-level variable
-// can see all of them.
-var claimed claims.Claims //nolint:gochecknoglobals // see RATIONALE.md: "Why do the operators of a process know of each other?"
-
-// Options configure an operator. Modules, Guests or Program is required.
-type Options struct {
-	// Modules are the names of the guests, by default names of files. They form one
-	// operator, in this order.
-	Modules []string
-
-	// Guests are further guests, written in Go and run without WebAssembly.
-	Guests []guests.Guest
-
-	// Wrap returns a guest that stands between the reactor and a module or a guest, and sees
-	// what they say: see package crossings. Nil: no guest is wrapped.
-	Wrap func(g guests.Guest) guests.Guest
-
-	// Many is called when the listing of a resource turns out to have many objects: more than a page
-	// (watching.chunk_size). The function that it returns is called when the listing is over. The
-	// program can collect garbage more often meanwhile. Both can be called several times at once. Nil:
-	// nothing is called.
-	Many func() (end func())
-
-	// Simulated is set for operators on a simulated clock. They leave the memory of the process
-	// to the garbage collector.
-	Simulated bool
-
-	// Name identifies the operator within the process. The default is the name that its
-	// modules and guests register.
-	Name string
-
-	// AllowOverlap permits an operator that handles the same objects as another one of this
-	// process, instead of ErrOverlap. Use it when peering decides which of them works.
-	AllowOverlap bool
-
-	// Precedence decides which of two operators of this process gets objects that both would handle
-	// with the same state: the one with the higher precedence. The other one ends with ErrOverlap.
-	// Of two equal ones, the first one that may list the objects keeps them. Default: 0.
-	Precedence int
-
-	// Memo is the memo of the operator. The program can read and change it. Nil means an
-	// empty memo.
-	Memo *Memo
-
-	// Open reads a module by its name. The default reads files. Package artifacts/modules
-	// provides an Opener for registries.
-	Open Opener
-
-	// Engine is the module that runs the scripts among Modules, a name for Open. If it is
-	// empty, package operator/scripts finds the engine.
-	Engine string
-
-	// Python says what the scripts in Python among Modules import.
-	Python Python
-
-	// Program is a connection to a guest that runs natively, without a sandbox. It replaces
-	// Modules. Run closes it, and returns ErrProgramEnded if the program ends before the
-	// operator.
-	//
-	// See docs/testing.md.
-	Program io.ReadWriteCloser
-
-	// Namespaces are names or patterns. An empty list means the whole cluster.
-	//
-	// See https://docs.kopf.dev/en/latest/scopes/
-	Namespaces []string
-
-	// Territory selects the namespaces that the operator serves, in place of Namespaces, which
-	// must not be empty then. Nil: Namespaces select them.
-	Territory Territory
-
-	// Liveness is the URL of the endpoint for liveness probes. Empty disables the endpoint.
-	//
-	// See https://docs.kopf.dev/en/latest/probing/
-	Liveness string
-
-	// Listen is the address of the endpoints /livez, /readyz and /metrics, for example
-	// 127.0.0.1:8080. Empty disables the endpoints.
-	//
-	// See docs/monitoring.md.
-	Listen string
-
-	// Once ends the operator after it has handled all objects that exist at its start. Run
-	// returns ErrHandlersFailed if a handler has failed permanently.
-	Once bool
-
-	// Replicas make the operator one of several that share its work.
-	Replicas Replicas
-
-	// DryRun is called for each request that the operator would send to change something, one at
-	// a time. None is sent: the patches of objects are kept in memory, and requests of guests to
-	// Kubernetes are dry runs of the API server. The operator ignores its peers and replicas, and
-	// serves no webhooks. Nil: no dry run.
-	//
-	// See docs/development.md.
-	DryRun func(dryrun.Request)
-
-	// Peering overrides the peering settings before the startup handlers run.
-	//
-	// See https://docs.kopf.dev/en/latest/peering/
-	Peering Peering
-
-	// Calls say which requests the guests may make. By default, they may make none.
-	Calls Calls
-
-	// Limits bound the rate of the operator's requests. An unset limit has the default of
-	// package reactor/clients.
-	Limits Limits
-
-	// LoopRate is how often per minute, and how often at once, the operator may trigger itself
-	// with an object: its own patch is why handlers are called for the object again. Further
-	// calls wait. Zero: no limit, as in Kopf.
-	LoopRate int
-
-	// GrantWanted grants everything that the guests declare, in addition to Calls.Grants.
-	GrantWanted bool
-
-	// CheckGrant refuses a host that a guest would be granted, whether by Calls.Grants or by
-	// GrantWanted. Nil refuses none.
-	CheckGrant func(Host) error
-
-	// Admission is how the API server reaches admission handlers.
-	//
-	// See https://docs.kopf.dev/en/latest/admission/
-	Admission Admission
-
-	// Identity is the operator's name among its peers. The default is $POD_ID, or else
-	// user@host/time/random.
-	Identity string
-
-	// Tenant is shared by the operators of one tenant. Together, they get at most half of what all operators of the process have: of
-	// the memory for reviews, and of the memory mappings for instances. Nil: the operators trust each other.
-	Tenant *Tenant
-
-	// Host holds the limits, the configuration and the streams of the guests. If a stream is
-	// nil, its lines become records in Log. All modules of the operator and their
-	// replacements share one bucket of Host.LogLimit for their output, unless Host.Output is
-	// a bucket that is shared with others.
-	Host host.Options
-
-	// Settings are the settings before the startup handlers run; nil: the defaults.
-	Settings *settings.Settings
-
-	// GrantedSettings are names of settings of the class grant, which open ports or redirect
-	// requests. Startup handlers may set only the granted ones.
-	//
-	// See https://docs.kopf.dev/en/latest/configuration/
-	GrantedSettings []string
-
-	// Login returns credentials, unless the guests have login handlers. Login handlers can
-	// select it by the name "host". If it is nil, Kubeconfig and ServiceAccount are used, by
-	// the names "kubeconfig" and "service_account".
-	//
-	// See https://docs.kopf.dev/en/latest/authentication/
-	Login Login
-
-	// AllowServer lets login handlers choose the API server, its certificate authorities,
-	// and whether to verify its certificate. AllowProxy lets them choose the proxy. By
-	// default, the host decides all of these.
-	AllowServer, AllowProxy bool
-
-	// NoLogins refuses modules and guests with login handlers, with ErrLogins: all requests are
-	// made with the credentials of Login.
-	NoLogins bool
-
-	// Counts is called once before the operator runs. Its argument returns the current
-	// counts of the operator at any time. Counts may be nil.
-	Counts func(count func() reactor.Counts)
-
-	// Watches are shared by operators of this process that have the same Watches: see
-	// ShareWatches. Nil means that each watch has a connection of its own.
-	Watches *Watches
-
-	// Access reports whether the operator's account may list and watch what it would get from
-	// shared watches. It is asked when a watch begins, each minute, and after a refused
-	// request. If it is nil, the API server is asked with the credentials of the operator, and
-	// an operator with AllowServer or AllowProxy shares nothing.
-	Access Access
-
-	// Reload replaces the modules when one of their files changes: see Operator.Reload.
-	Reload bool
-
-	// Loaded is called by Operator.Reload when the modules were read and loaded, before the startup handlers of those that have
-	// changed run. Nil: nothing is called.
-	Loaded func()
-
-	// KeepRights refuses a replacement that wants more rights than the running module, such
-	// as other resources, other requests or fewer filters. The error is ErrMoreRights.
-	KeepRights bool
-
-	// Tracer takes the spans of the operator: see package traces. Nil: nothing is traced.
-	Tracer tracing.Tracer
-
-	Log    zerolog.Logger
-	RefKey string // the field of the object's reference in log lines; "object" by default
-	Ready  func() // called when the operator has started; may be nil
-}
 
 // ErrExitTimeout says that the graceful exit took longer than the setting
 // process.ultimate_exiting_timeout. What is left of the operator is then ended by force. The process should end, because a part of it may
@@ -245,6 +31,10 @@ var ErrRunTwice = reactor.ErrRunTwice
 // ErrHandlersFailed says that handlers of an operator with Options.Once have failed
 // permanently.
 var ErrHandlersFailed = reactor.ErrHandlersFailed
+
+// ErrOverlap says that two operators of this process would handle the same objects with the
+// same finalizer or the same storage. Neither of them would see the work of the other one.
+var ErrOverlap = claims.ErrOverlap
 
 // Run loads and runs an operator until the context ends and the operator has finished its exit.
 //
@@ -264,4 +54,400 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	return op.Run(ctx)
+}
+
+// Operator is an operator whose modules are loaded. It runs once.
+//
+// See https://docs.kopf.dev/en/latest/embedding/
+type Operator struct {
+	options Options
+	reactor *reactor.Operator
+	cert    *certificate
+	files   *files                             // the names by which the modules were read
+	ready   chan struct{}                      // closed when the operator has started
+	stopped chan struct{}                      // closed when the operator has to end
+	stop    func()                             // closes it
+	begun   atomic.Bool                        // Run was called
+	cancel  atomic.Pointer[context.CancelFunc] // of Run; nil before it
+
+	reloading sync.Mutex // one at a time
+
+	mu      sync.Mutex // guards all below
+	present []loaded   // in their order
+	living  []*host.Module
+	closed  bool           // no module is added to living any more
+	closing sync.WaitGroup // counts the replaced modules that are being closed
+}
+
+// New loads the modules of an operator. Only their registration runs. The caller must close
+// an operator that it does not run. New copies the options: the operator changes only the
+// memo.
+//
+// Errors name the file, the handler or the setting at fault.
+func New(ctx context.Context, o Options) (*Operator, error) {
+	if slices.Contains(o.Namespaces, "") { // where namespaces cannot be listed, it would be the whole cluster
+		return nil, errors.New("the name of a served namespace is empty: an empty list means the whole cluster")
+	}
+	o.Modules, o.Guests, o.Namespaces = slices.Clone(o.Modules), slices.Clone(o.Guests), slices.Clone(o.Namespaces)
+	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
+	op.stop = sync.OnceFunc(func() {
+		close(op.stopped)
+		if cancel := op.cancel.Load(); cancel != nil {
+			(*cancel)()
+		}
+	})
+	op.options.Open = op.files.noting(o.Open)
+	op.options.nameReplica(ctx)
+	if o.Host.Output == nil {
+		op.options.Host.Output = host.NewOutputBucket(o.Host.LogLimit)
+	}
+	if o.Host.Share == nil {
+		op.options.Host.Share = host.NewShare(o.Host.ComputeWeight, o.Host.ComputeRate)
+	}
+	if o.Host.Memories == nil {
+		op.options.Host.Memories = host.NewMemoryPool(o.Host.InstanceMemory)
+		op.options.Host.Memories.Of(o.Tenant)
+	}
+	all, err := op.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	op.present, op.living = all, modulesOf(all)
+	op.sayUnread()
+	if err := op.assemble(); err != nil {
+		return nil, errors.Join(err, op.Close(ctx))
+	}
+	return op, nil
+}
+
+// assemble creates the reactor for the modules.
+func (op *Operator) assemble() error {
+	o := &op.options
+	wrap := o.dry()
+	registry, granted, err := o.join(modulesOf(op.present))
+	if err != nil {
+		return err
+	}
+	initial, err := o.Admission.applied(o.Peering.applied(o.Settings))
+	if err != nil {
+		return err
+	}
+	lease, err := o.lease(o.registered(o.guests(modulesOf(op.present))))
+	if err != nil {
+		return err
+	}
+	op.reactor, err = reactor.New(reactor.Options{
+		Registry:        registry,
+		Settings:        initial,
+		Logins:          logins(o.Login),
+		AllowServer:     o.AllowServer,
+		AllowProxy:      o.AllowProxy,
+		Namespaces:      o.Namespaces,
+		Territory:       o.Territory,
+		Name:            o.name(),
+		Claims:          o.claims(),
+		Precedence:      o.Precedence,
+		Memo:            o.Memo,
+		Compute:         o.Host.Share.Compute,
+		Held:            o.Host.Held,
+		Tenant:          o.Tenant,
+		Identity:        o.Identity,
+		Liveness:        o.Liveness,
+		Lease:           lease,
+		Calls:           granted,
+		Limits:          o.Limits,
+		LoopRate:        o.LoopRate,
+		UserAgent:       granted.UserAgent,
+		Watches:         o.Watches,
+		Many:            o.Many,
+		Access:          o.Access,
+		DryRun:          wrap,
+		Once:            o.Once,
+		GrantedSettings: o.GrantedSettings,
+		Webhooks:        o.webhooks(op.cert, registry.NeedsServer()),
+		Log:             o.Log,
+		RefKey:          o.RefKey,
+		Tracer:          o.Tracer,
+		Refused:         op.refusal(),
+		Ready:           op.started,
+	})
+	if err == nil && o.Counts != nil {
+		o.Counts(op.reactor.Counts)
+	}
+	return err
+}
+
+// dry makes the cluster of a dry run, and returns the wrapper of transports; nil for no dry run.
+func (o *Options) dry() func(http.RoundTripper) http.RoundTripper {
+	if o.DryRun == nil {
+		return nil
+	}
+	cluster := dryrun.New(o.DryRun)
+	o.Calls.Withhold = func(method, url string, body []byte) { cluster.Report(dryrun.NewHTTP(method, url, body)) }
+	return cluster.Wrap
+}
+
+// join creates one registry of the modules, or fails if they conflict.
+func (o *Options) join(modules []*host.Module) (*registries.Registry, Calls, error) {
+	guests := o.guests(modules)
+	if err := checkTogether(guests); err != nil {
+		return nil, Calls{}, err
+	}
+	if o.NoLogins {
+		if err := refuseLogins(guests); err != nil {
+			return nil, Calls{}, err
+		}
+	}
+	granted, err := o.granted(modules)
+	if err != nil {
+		return nil, Calls{}, err
+	}
+	name := o.registered(guests)
+	granted.UserAgent, granted.FieldManager = clients.UserAgent(version(), name), clients.FieldManager(name)
+	registry, err := registries.New(guests...)
+	if err == nil {
+		err = o.Admission.Tenancy.check(registry)
+	}
+	return registry, granted, err
+}
+
+// guests returns the guests of the modules, and those of the options.
+func (o *Options) guests(modules []*host.Module) []guests.Guest {
+	all := make([]guests.Guest, 0, len(modules)+len(o.Guests))
+	for _, module := range modules {
+		all = append(all, guest{module})
+	}
+	all = append(all, o.Guests...)
+	if o.Wrap != nil {
+		for i := range all {
+			all[i] = o.Wrap(all[i])
+		}
+	}
+	return all
+}
+
+// claimed holds the claims of all operators of the process. Only a package-level variable
+// can see all of them.
+var claimed claims.Claims //nolint:gochecknoglobals // see RATIONALE.md: "Why do the operators of a process know of each other?"
+
+func (o *Options) claims() *claims.Claims {
+	if o.AllowOverlap {
+		return nil
+	}
+	return &claimed
+}
+
+// name is the operator's name in messages.
+func (o *Options) name() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	names := slices.Clone(o.Modules)
+	for _, g := range o.Guests {
+		names = append(names, g.Name())
+	}
+	return strings.Join(names, "+")
+}
+
+func (op *Operator) started() {
+	if !op.options.Simulated {
+		trims.add(op)
+	}
+	close(op.ready)
+	if op.options.Ready != nil {
+		op.options.Ready()
+	}
+}
+
+// Run runs the operator until the context ends or Stop is called, and then closes the
+// operator. The error says what failed to start or to continue. An operator runs once: each
+// later call returns ErrRunTwice without an effect.
+func (op *Operator) Run(ctx context.Context) error {
+	done := make(chan error, 1)
+	op.Start(ctx, func(err error) { done <- err })
+	return <-done
+}
+
+// Start is Run that does not block: it calls ended with the error, maybe before it returns. Between
+// events, an operator with shared watches then has no goroutine.
+func (op *Operator) Start(ctx context.Context, ended func(error)) {
+	if op.begun.Swap(true) {
+		ended(ErrRunTwice)
+		return
+	}
+	ctx, over := op.withProgram(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	op.cancel.Store(&cancel)
+	select {
+	case <-op.stopped: // maybe before stop could see the function
+		cancel()
+	default:
+	}
+	stopServing, err := op.monitor(ctx)
+	if err != nil {
+		err = errors.Join(over(err), op.Close(ctx))
+		cancel()
+		ended(err)
+		return
+	}
+	var others sync.WaitGroup // Waited for below.
+	if op.options.Reload {
+		others.Go(func() { op.follow(ctx) })
+	}
+	op.reactor.Start(ctx, func(err error) {
+		err = over(err)
+		cancel()
+		free := func() error {
+			others.Wait()
+			return op.Close(context.WithoutCancel(ctx))
+		}
+		if errors.Is(err, ErrExitTimeout) { // modules still run, and must not be closed yet
+			go func() { // It ends with what is left of the operator.
+				<-op.reactor.Gone()
+				_ = free() // Start has reported its error already
+			}()
+		} else {
+			err = errors.Join(err, free())
+		}
+		trims.remove(op)
+		stopServing()
+		ended(err)
+	})
+}
+
+// RunWith is Run with a companion. The companion begins when the operator has begun to serve, and its context ends with
+// the operator. RunWith waits for its end.
+func (op *Operator) RunWith(ctx context.Context, companion func(ctx context.Context)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var accompanied sync.WaitGroup
+	accompanied.Go(func() { // Waited for below.
+		select {
+		case <-op.Ready():
+			companion(ctx)
+		case <-ctx.Done():
+		}
+	})
+	err := op.Run(ctx)
+	cancel()
+	accompanied.Wait()
+	return err
+}
+
+// monitor is that of the options. Its frame is large, and Run waits for as long as the operator
+// serves.
+//
+//go:noinline
+func (op *Operator) monitor(ctx context.Context) (stop func(), err error) {
+	return op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share, op.options.Host.Memories, op.options.Tracer})
+}
+
+// Ready returns a channel that is closed when the operator has begun to serve.
+func (op *Operator) Ready() <-chan struct{} { return op.ready }
+
+// Problems lists why the operator does not serve completely: streams of events that have no
+// connection, with the last error. It is empty while everything works. If refused is true, the API server
+// has answered one of them that it may not have the objects, or that the resource does not exist.
+func (op *Operator) Problems() (problems []string, refused bool) {
+	for _, s := range op.reactor.Streams() {
+		refused = refused || (s.Forbidden || s.Missing) && !s.Paused
+	}
+	return readyProblems(monitored{op.reactor, op.cert}), refused
+}
+
+// Unserved says which resources of handlers cannot be served, and why: they do not exist, or are
+// ambiguous.
+func (op *Operator) Unserved() []string { return op.reactor.Unserved() }
+
+// Unpatched returns the answers of the API server about resources whose objects the operator may not
+// patch: nothing about them can be stored, and their handlers are called again.
+func (op *Operator) Unpatched() []string { return op.reactor.Unpatched() }
+
+// Facts describe what an operator is made of.
+type Facts struct {
+	Digest    string   // of the first module
+	Handlers  int      // that the modules and guests register
+	Webhooks  int      // of these, those that the API server calls: for admission and conversion
+	Watches   bool     // whether there are handlers whose resources are watched
+	Resources []string // that the operator watches now for its handlers, in alphabetical order: kopfexamples.v1.kopf.dev
+	Finalizer string   // that the operator adds to objects; empty until the operator has started
+}
+
+// Facts returns the present facts. They change with the modules, and with the resources of
+// the cluster.
+func (op *Operator) Facts() Facts {
+	var facts Facts
+	count := func(handlers []abi.Handler) {
+		facts.Handlers += len(handlers)
+		for _, h := range handlers {
+			if h.Kind == abi.KindValidate || h.Kind == abi.KindMutate || h.Kind == abi.KindConvert {
+				facts.Webhooks++
+			} else if h.Resource != nil {
+				facts.Watches = true
+			}
+		}
+	}
+	for i, module := range op.Modules() {
+		if i == 0 {
+			facts.Digest = module.Digest()
+		}
+		count(module.Registration().Handlers)
+	}
+	for _, guest := range op.options.Guests {
+		count(guest.Registration().Handlers)
+	}
+	for _, stream := range op.reactor.Streams() {
+		if stream.Purpose == watching.ForHandlers {
+			facts.Resources = append(facts.Resources, stream.Resource)
+		}
+	}
+	select {
+	case <-op.ready:
+		facts.Finalizer = op.reactor.Finalizer()
+	default: // startup handlers may still set it
+	}
+	slices.Sort(facts.Resources)
+	facts.Resources = slices.Compact(facts.Resources)
+	return facts
+}
+
+// Stop ends the operator gracefully. Run returns when the operator has ended.
+func (op *Operator) Stop() { op.stop() }
+
+// Modules returns the modules that serve now, in their order.
+func (op *Operator) Modules() []*host.Module {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return modulesOf(op.present)
+}
+
+// Replaced returns how many modules that were replaced still have tasks: handlers that have not ended.
+func (op *Operator) Replaced() int {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return len(op.living) - len(op.present)
+}
+
+// Close frees the modules of an operator that is not running.
+func (op *Operator) Close(ctx context.Context) error {
+	op.stop()
+	op.mu.Lock()
+	op.closed = true
+	op.mu.Unlock()
+	op.closing.Wait()
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	var errs []error
+	for _, module := range op.living {
+		errs = append(errs, module.Close(ctx))
+	}
+	op.living = nil
+	return errors.Join(errs...)
+}
+
+// forget removes a module from the operator's list, because its caller closes the module.
+func (op *Operator) forget(module *host.Module) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	op.living = slices.DeleteFunc(op.living, func(m *host.Module) bool { return m == module })
 }

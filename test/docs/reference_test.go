@@ -191,7 +191,7 @@ var defaultOf = regexp.MustCompile(`Defaults?: ([^.]+)\.`)
 // limitsOf are the fields of host.Options that are numbers or times, and their defaults.
 func limitsOf(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "", read(t, "host/limits.go"), parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), "", read(t, "host/options.go"), parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
