@@ -264,9 +264,6 @@ func (h *Host) all() []*tenant {
 	return slices.Collect(maps.Values(h.tenants))
 }
 
-// running returns the context of Run; nil before it.
-func (h *Host) running() context.Context { return h.ctx }
-
 // forget removes a tenant whose operator has stopped, unless it is declared again.
 func (h *Host) forget(t *tenant) {
 	h.mu.Lock()

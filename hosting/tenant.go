@@ -169,7 +169,7 @@ func (t *tenant) declare(d Declaration) {
 		t.report.repeat() // the new object has no status
 	}
 	if changed || first {
-		t.start(t.host.running())
+		t.start(t.host.ctx)
 	}
 }
 
@@ -189,7 +189,7 @@ func (t *tenant) remove() {
 	}
 	t.interrupt(true)
 	t.mu.Unlock()
-	t.start(t.host.running())
+	t.start(t.host.ctx)
 }
 
 // shut stops the operator for ever, because the host ends.
@@ -224,7 +224,7 @@ func (t *tenant) isRemoved() bool {
 // kick lets the goroutine look at the tenant, for timers, which have no context.
 func (t *tenant) kick() {
 	t.host.mu.Lock()
-	ctx := t.host.running()
+	ctx := t.host.ctx
 	t.host.mu.Unlock()
 	t.start(ctx)
 }
