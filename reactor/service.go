@@ -73,13 +73,14 @@ func (op *Operator) common() *streams.Common {
 //go:noinline
 func (op *Operator) peers(ctx context.Context, d *dimensions.Dimension) {
 	log := op.Log.With().Str(loggers.Field, "kopf.peering").Logger()
-	m, err := peering.New(op.client, op.Settings, *d, op.identity(), op.pauses, &op.states, log)
+	o := peering.Options{Client: op.client, Settings: op.Settings, Dimension: *d, Identity: op.identity(), Pauses: op.pauses, States: &op.states, Log: log}
+	if share := op.watches(); share != nil {
+		o.Source = share(*d)
+	}
+	m, err := peering.New(o)
 	if err != nil {
 		log.Error().Err(err).Msg("a peering resource cannot be used")
 		return
-	}
-	if share := op.watches(); share != nil {
-		m.Share(share(*d))
 	}
 	if op.replica.await(ctx) == nil { // only the leader meets the other operators
 		m.Run(ctx)

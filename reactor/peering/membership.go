@@ -77,7 +77,7 @@ type Membership struct {
 	identity string
 	settings *settings.Peering
 	stream   *watching.Stream
-	streams  *watching.Set
+	states   *watching.Set
 	pauses   *pauses.Pauses
 	reason   pauses.Reason
 	log      zerolog.Logger
@@ -93,28 +93,44 @@ type peeringState struct {
 	gone   bool   // whether the object has been deleted
 }
 
-// New makes the membership in the peering object that the settings name, in the dimension.
-// It adds the stream that watches the object to the streams.
-func New(client *clients.Client, s *settings.Settings, d dimensions.Dimension, identity string, p *pauses.Pauses, streams *watching.Set, log zerolog.Logger) (*Membership, error) {
-	path, err := d.Resource.URL(d.Namespace, "", "")
+// Options configure a Membership.
+type Options struct {
+	Client    *clients.Client
+	Settings  *settings.Settings   // name the peering object
+	Dimension dimensions.Dimension // of the peering object
+	Identity  string               // the name of the operator among its peers
+	Pauses    *pauses.Pauses
+	States    *watching.Set   // gets the stream that watches the object
+	Source    watching.Source // of the watch; nil: a connection of its own
+	Log       zerolog.Logger
+}
+
+// New makes a membership.
+//
+// Errors: the dimension has no URL.
+func New(o Options) (*Membership, error) {
+	r, s, log := o.Dimension.Resource, o.Settings, o.Log
+	path, err := r.URL(o.Dimension.Namespace, "", "")
 	if err != nil {
 		return nil, err
 	}
 	return &Membership{
-		notice:   notice{client, d.Resource, d.Namespace, s.Peering.Name},
-		identity: identity, settings: &s.Peering,
+		notice:   notice{o.Client, r, o.Dimension.Namespace, s.Peering.Name},
+		identity: o.Identity,
+		settings: &s.Peering,
 		stream: &watching.Stream{
-			Client: client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: func() watching.Options { return watching.OptionsOf(s) },
-			Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
+			Client: o.Client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Source: o.Source,
+			Options: func() watching.Options { return watching.OptionsOf(s) },
+			Log:     func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
 		},
-		streams: streams, pauses: p, reason: pauses.Reason{Peering: d.Key()}, log: log,
-		sharded: !s.Watching.ShardSelectors.Empty(), objects: make(chan peeringState, 1),
+		states:  o.States,
+		pauses:  o.Pauses,
+		reason:  pauses.Reason{Peering: o.Dimension.Key()},
+		log:     log,
+		sharded: !s.Watching.ShardSelectors.Empty(),
+		objects: make(chan peeringState, 1),
 	}, nil
 }
-
-// Share makes the membership get its watch from a source that others share. It must be
-// called before Run.
-func (m *Membership) Share(source watching.Source) { m.stream.Source = source }
 
 // Run announces the operator until the context ends. It then withdraws the operator's
 // record.
@@ -123,7 +139,7 @@ func (m *Membership) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { m.keepAlive(ctx) })
 	parts.Go(func() { m.follow(ctx) })
-	m.streams.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace, Purpose: watching.ForPeers}, func() {
+	m.states.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace, Purpose: watching.ForPeers}, func() {
 		_ = m.stream.Run(ctx, m) // it ends with the context only
 	})
 	parts.Wait()

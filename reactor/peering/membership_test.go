@@ -160,7 +160,7 @@ func attendWith(t *testing.T, m *meeting, s *settings.Settings) (p *pauses.Pause
 	log = &reactortest.Output{}
 	p = pauses.New()
 	d := dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfpeerings", Namespaced: true}, Namespace: "ns", Peering: true}
-	member, err := New(client, s, d, "me", p, &watching.Set{}, zerolog.New(log))
+	member, err := New(Options{Client: client, Settings: s, Dimension: d, Identity: "me", Pauses: p, States: &watching.Set{}, Log: zerolog.New(log)})
 	if err != nil {
 		t.Fatal(err)
 	}
