@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -145,4 +146,38 @@ func (b *budget) used() (computing time.Duration, yields int) {
 	computing, yields = max(0, now.Sub(b.settled)-(b.slept-b.settledSleep)), b.yields
 	b.settled, b.settledSleep, b.yields = now, b.slept, 0
 	return computing, yields
+}
+
+// withoutCore gives up the core while it runs a function. It returns the
+// elapsed time, including the wait for a core.
+func (b *budget) withoutCore(do func()) time.Duration {
+	b.stack.count()
+	began := b.now()
+	b.share.leave()
+	do()
+	b.queued.begin()
+	b.regain(b.share.owner.ask(b.share))
+	return b.now().Sub(began)
+}
+
+// turnOfCall is how many slices a call has before the other calls of its share. With turns of a single slice, each
+// call of a guest that takes longer for one would begin next to all others, in an instance of its own.
+const turnOfCall = 10
+
+// pass lets others have the core after a slice.
+func (b *budget) pass() {
+	b.stack.count()
+	b.slices++
+	b.queued.begin()
+	b.regain(b.share.owner.pass(b.share, b.slices%turnOfCall != 0))
+}
+
+// regain waits for a core that the call has asked for to continue.
+func (b *budget) regain(granted chan struct{}) {
+	if b.registering { // bounded by its own limit, and others may wait for it
+		b.share.insist(granted)
+	} else {
+		b.exhausted = cmp.Or(b.exhausted, b.share.await(b.ctx, granted))
+	}
+	b.queued.end()
 }

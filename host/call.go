@@ -221,3 +221,11 @@ func (c *call) sleep(d time.Duration) (slept time.Duration, early bool) {
 	})
 	return time.Since(began), early
 }
+
+// away runs a function that waits, without the core of the call.
+func (c *call) away(do func()) time.Duration {
+	if c.owner != nil {
+		waits(c.owner.functions.Env)
+	}
+	return c.withoutCore(do)
+}

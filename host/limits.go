@@ -121,3 +121,16 @@ func ParseSize(value string) (int, error) {
 	}
 	return n << shift, nil
 }
+
+// SizeText is a number of bytes in a form that ParseSize reads, with the largest unit that fits.
+func SizeText(n int) string {
+	for _, unit := range []struct {
+		shift int
+		name  string
+	}{{30, "Gi"}, {20, "Mi"}, {10, "Ki"}} {
+		if n > 0 && n&(1<<unit.shift-1) == 0 {
+			return strconv.Itoa(n>>unit.shift) + unit.name
+		}
+	}
+	return strconv.Itoa(n)
+}
