@@ -148,13 +148,6 @@ func shortPath(path string) string {
 	return path
 }
 
-func sizeText(size int64) string {
-	if size < 1e6 {
-		return fmt.Sprintf("%.1f KB", float64(size)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(size)/1e6)
-}
-
 // maxListed bounds the handlers in a line.
 const maxListed = 8
 

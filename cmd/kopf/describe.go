@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -98,5 +97,3 @@ func usedOf(l facts.Limit) string {
 	}
 	return endpoints.Bytes(l.Used) + " of " + endpoints.Bytes(l.Limit)
 }
-
-func orDash(text string) string { return cmp.Or(text, "-") }

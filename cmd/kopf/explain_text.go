@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/kopf-wasm/kopf/hosting/facts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -117,8 +116,6 @@ func stateOf(p explanation.Progress) string {
 	}
 	return "due since " + shownTime(p.Started)
 }
-
-func shownTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func (e *explained) printFinalizers(to io.Writer) {
 	f := &e.Finalizers

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -103,4 +105,28 @@ func printLegibleYAML(to io.Writer, value any) error {
 		}
 	}
 	return nil
+}
+
+// cell escapes an untrusted text for a table.
+func cell(text string) string { return strings.ReplaceAll(legible.Line(text), "\t", `\t`) }
+
+// orDash shows an empty cell.
+func orDash(text string) string { return cmp.Or(text, "-") }
+
+func shownTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// shortDigest shows the beginning of a digest.
+func shortDigest(digest string) string {
+	if digest == "" {
+		return "-"
+	}
+	algorithm, sum, _ := strings.Cut(digest, ":")
+	return cell(algorithm + ":" + sum[:min(len(sum), 12)])
+}
+
+func sizeText(size int64) string {
+	if size < 1e6 {
+		return fmt.Sprintf("%.1f KB", float64(size)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(size)/1e6)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -115,13 +114,4 @@ func row(to io.Writer, f *facts.Operator, wide, hosts bool) {
 		fmt.Fprintf(to, "\t%d\t%d\t%d\t%d\t%d\t%s\t%s", f.Module.Handlers, w.Queued, w.Retries, w.Daemons, f.Restarts, endpoints.Bytes(f.Memory.Host), cell(f.Module.Declared))
 	}
 	fmt.Fprintln(to)
-}
-
-// shortDigest shows the beginning of a digest.
-func shortDigest(digest string) string {
-	if digest == "" {
-		return "-"
-	}
-	algorithm, sum, _ := strings.Cut(digest, ":")
-	return cell(algorithm + ":" + sum[:min(len(sum), 12)])
 }

@@ -7,14 +7,12 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/files"
-	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // artifact is the JSON form of an inspected artifact.
@@ -115,6 +113,3 @@ func (a *artifact) show(stdout io.Writer) error {
 	}
 	return table.Flush()
 }
-
-// cell escapes an untrusted text for a table.
-func cell(text string) string { return strings.ReplaceAll(legible.Line(text), "\t", `\t`) }

@@ -3,7 +3,18 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
+
+// limitOptions is the flag of the limits of modules.
+type limitOptions struct {
+	limits []string
+}
+
+func (o *limitOptions) addLimitFlag(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for the modules, as in max-memory=64Mi: `NAME=VALUE` (repeatable)")
+}
 
 // setLimits sets the limits of the --limit flags, which are among the known ones, by a function.
 func setLimits(set func(name, value string) error, known, limits []string) error {

@@ -1,88 +1,84 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
-	"github.com/rs/zerolog"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
-	"github.com/kopf-wasm/kopf/operator/logs"
+	"github.com/kopf-wasm/kopf/hosting/endpoints"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// logOptions are the log flags that several commands share.
-type logOptions struct {
-	verbose, debug bool
-	quiet          bool
-	logFormat      string
-	logRefKey      string
-	logPrefix      bool
-	noLogPrefix    bool
-	fullStacks     bool
+func newLogsCmd(stdout io.Writer) *cobra.Command {
+	o := &hostOptions{}
+	var follow bool
+	var output outputFormat
+	cmd := &cobra.Command{
+		Use:   "logs OPERATOR",
+		Short: "Show the newest log records of an operator of a serving host",
+		Long: `Logs shows the newest log records of an operator of a host, which is a kopf serve with
+--listen. The host keeps up to 64 KiB for each operator. With --follow, new records are
+shown until the command is stopped, or the operator is removed.
+
+Every flag can also be set by a variable: --host by KOPF_LOGS_HOST.`,
+		Example: `  kopf logs mailer -n team
+  kopf logs team/mailer -f -o json`,
+		ValidArgsFunction: o.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return o.logs(ctx, stdout, args, follow, output.name == outputJSON)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show new records until the command is stopped")
+	output.addFlag(cmd, "the `FORMAT`: json (default lines of text)", outputJSON)
+	return cmd
 }
 
-func (o *logOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log debug messages")
-	flags.BoolVarP(&o.debug, "debug", "d", false, "log everything")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "log warnings and errors only")
-	flags.StringVar(&o.logFormat, "log-format", string(logs.Full), "plain, full, or json")
-	flags.StringVar(&o.logRefKey, "log-refkey", "", "the field with the object's reference in JSON logs (default \"object\")")
-	flags.BoolVar(&o.logPrefix, "log-prefix", false, "put the object's name before messages (default in plain and full)")
-	flags.BoolVar(&o.noLogPrefix, "no-log-prefix", false, "do not put the object's name before messages")
-}
-
-// addStacksFlag adds --full-stacks to a command that runs operators.
-func (o *logOptions) addStacksFlag(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.fullStacks, "full-stacks", false, fullStacksUsage)
-}
-
-// fullStacksUsage is the help of --full-stacks.
-const fullStacksUsage = "show frames of SDKs in the stacks of errors, too, as --debug does"
-
-func (o *logOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
-	writer, level, err := o.writer(stderr)
+// logs shows records until the stream ends.
+func (o *hostOptions) logs(ctx context.Context, stdout io.Writer, args []string, follow, asJSON bool) error {
+	c, f, err := o.one(ctx, args)
 	if err != nil {
-		return zerolog.Nop(), err
+		return err
 	}
-	return zerolog.New(writer).Level(level), nil
+	return c.Logs(ctx, f, follow, func(r *endpoints.Record) error {
+		if asJSON {
+			text, err := json.Marshal(r)
+			if err == nil {
+				_, err = fmt.Fprintf(stdout, "%s\n", legible.JSON(text))
+			}
+			return err
+		}
+		if r.Lost > 0 {
+			fmt.Fprintf(stdout, "(%d records are lost)\n", r.Lost)
+		}
+		_, err := fmt.Fprintln(stdout, lineOf(r))
+		return err
+	})
 }
 
-// writer returns what the logger writes to, and its level.
-func (o *logOptions) writer(stderr io.Writer) (zerolog.LevelWriter, zerolog.Level, error) {
-	format := logs.Format(strings.ToLower(o.logFormat))
-	if !slices.Contains([]logs.Format{logs.Plain, logs.Full, logs.JSON}, format) {
-		return nil, zerolog.NoLevel, usageError{fmt.Errorf("--log-format %q: want plain, full, or json", o.logFormat)}
+// lineOf shows a record on one line.
+func lineOf(r *endpoints.Record) string {
+	var fields struct {
+		Level  string
+		Logger string
+		Object struct{ Namespace, Name string }
 	}
-	options := logs.Options{Format: format, Level: zerolog.InfoLevel, RefKey: o.logRefKey}
-	switch {
-	case o.debug || o.verbose:
-		options.Level = zerolog.DebugLevel
-	case o.quiet:
-		options.Level = zerolog.WarnLevel
+	_ = json.Unmarshal(r.Fields, &fields) // the message is shown in any case
+	about := ""
+	if fields.Object.Name != "" {
+		about = "[" + strings.TrimPrefix(fields.Object.Namespace+"/"+fields.Object.Name, "/") + "] "
 	}
-	if o.logPrefix || o.noLogPrefix {
-		prefix := !o.noLogPrefix
-		options.Prefix = &prefix
-	}
-	return logs.NewWriter(stderr, options), options.Level, nil
-}
-
-// Values of --guest-output.
-const (
-	outputStdout = "stdout"
-	outputLog    = "log"
-)
-
-// guestStdout returns the destination of the modules' standard output. Nil means the log, as
-// for their standard error.
-func (o *runOptions) guestStdout(stdout io.Writer) (io.Writer, error) {
-	switch o.guestOutput {
-	case outputStdout:
-		return stdout, nil
-	case outputLog:
-		return nil, nil
-	}
-	return nil, usageError{fmt.Errorf("invalid value %q in --guest-output: must be %s or %s", o.guestOutput, outputStdout, outputLog)}
+	return fmt.Sprintf("%s %-5.5s %s%s", shownTime(r.Time), legible.Line(fields.Level), legible.Line(about), r.Text())
 }

@@ -131,12 +131,3 @@ func (o *settingOptions) addSettingFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
 }
-
-// limitOptions is the flag of the limits of modules.
-type limitOptions struct {
-	limits []string
-}
-
-func (o *limitOptions) addLimitFlag(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for the modules, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,31 +97,6 @@ func readAll(paths []string) (map[string][]byte, error) {
 			return nil, err
 		}
 		found[path] = content
-	}
-	return found, nil
-}
-
-// cutPair cuts an item of a repeatable flag, which has the form KEY=VALUE or KEY=PATH.
-func cutPair(flag, item, form string) (key, value string, err error) {
-	key, value, ok := strings.Cut(item, "=")
-	if !ok || key == "" {
-		return "", "", usageError{fmt.Errorf("%s %q: want %s", flag, item, form)}
-	}
-	return key, value, nil
-}
-
-// pairs parses a repeatable flag with KEY=VALUE. It returns nil without items.
-func pairs(flag string, items []string) (map[string]string, error) {
-	var found map[string]string
-	for _, item := range items {
-		key, value, err := cutPair(flag, item, "KEY=VALUE")
-		if err != nil {
-			return nil, err
-		}
-		if found == nil {
-			found = map[string]string{}
-		}
-		found[key] = value
 	}
 	return found, nil
 }

@@ -67,7 +67,7 @@ Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.
 		Example: `  kopf serve --install | kubectl apply -f -
   kopf serve --watch-roles | kubectl apply -f -
   kopf serve
-  kopf serve --namespace team-a --limit MaxMemory=64Mi
+  kopf serve --namespace team-a --limit max-memory=64Mi
   kopf serve --replicas leader
   kopf serve --replicas shared
   kopf serve ./operators --listen 127.0.0.1:8080
@@ -100,7 +100,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.unchecked, "allow-any-account", false, "serve a cluster without the policy that checks who may use a service account")
 	flags.StringArrayVar(&o.registries, "allow-registry", nil, "ask only this `REGISTRY`, a name with an optional port (repeatable; default all with public names)")
 	flags.StringArrayVar(&o.privateHosts, "allow-private-host", nil, "let declarations grant this `HOST` although its address is not public, as in mail.team.svc or *.team.svc:8080 (repeatable)")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in max-memory=64Mi: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
 	flags.StringVar(&o.admission, "admission-server", "", "serve admission handlers of all operators by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}; with --install, print the roles for it")

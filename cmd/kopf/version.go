@@ -29,13 +29,6 @@ func newVersionCmd(stdout io.Writer) *cobra.Command {
 	}
 }
 
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
-	}
-	return nil
-}
-
 // version is the version of the Go module, or "devel" without one.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
