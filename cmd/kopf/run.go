@@ -149,48 +149,9 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	config, err := o.guestConfig()
+	options, err := o.operatorOptions(stdout, stderr, log)
 	if err != nil {
 		return err
-	}
-	if err := o.addPythonModules(); err != nil {
-		return err
-	}
-	if err := o.check(log); err != nil {
-		return err
-	}
-	grants, err := o.grants()
-	if err != nil {
-		return err
-	}
-	login, err := o.login()
-	if err != nil {
-		return err
-	}
-	settings, err := operator.ReadSettings(o.settingsFiles, o.set)
-	if err != nil {
-		return usageError{fmt.Errorf("settings: %w", err)}
-	}
-	limited := operator.Options{Host: host.Options{Config: config, HostName: "kopf " + version(), FullStacks: o.fullStacks}}
-	if err := setLimits(limited.SetLimit, operator.LimitNames(), o.limits); err != nil {
-		return err
-	}
-	limited.Calls.Grants = grants
-	if limited.Host.Stdout, err = o.guestStdout(stdout); err != nil {
-		return err
-	}
-	program, err := o.program()
-	if err != nil {
-		return err
-	}
-	python := o.python(func(text string) { log.Info().Str("logger", "kopf.packages").Msg(text) })
-	python.Packages.MaxSize = limited.Host.MaxFiles
-	options := operator.Options{
-		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Replicas: o.replicas.wants, Liveness: o.liveness, Listen: o.listen, Once: o.once,
-		Calls: limited.Calls, LoopRate: limited.LoopRate, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
-		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
-		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once, Login: login,
-		Host: limited.Host, Limits: limited.Limits, Many: collector.Bound, DryRun: o.dryRunner(stdout, log),
 	}
 	exporter, farewell, err := o.traces.exporter(ctx, serviceName(o.modules), log)
 	if err != nil {
@@ -200,23 +161,84 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if exporter != nil {
 		options.Tracer = exporter
 	}
-	work := func(ctx context.Context) error {
-		if o.develop != nil {
-			return o.develop(ctx, options, log)
-		}
-		if o.follow > 0 {
-			return o.runFollowing(ctx, options, stderr, log)
-		}
-		if o.recording.path != "" {
-			return o.recording.record(ctx, options, o.secretNames())
-		}
-		return operator.Run(ctx, options)
-	}
-	if o.admission != "" || settings.Admission.Server != nil || slices.Contains(o.settings, "admission.server") {
+	if o.admission != "" || options.Settings.Admission.Server != nil || slices.Contains(o.settings, "admission.server") {
 		defer collector.Relax(ctx)()
 	}
 	defer guard(ctx, log)()
-	return untilSignalled(ctx, log, work)
+	return untilSignalled(ctx, log, func(ctx context.Context) error {
+		switch {
+		case o.develop != nil:
+			return o.develop(ctx, options, log)
+		case o.follow > 0:
+			return o.runFollowing(ctx, options, stderr, log)
+		case o.recording.path != "":
+			return o.recording.record(ctx, options, o.secretNames())
+		}
+		return operator.Run(ctx, options)
+	})
+}
+
+// operatorOptions checks the flags, and returns the options of the operator.
+func (o *runOptions) operatorOptions(stdout, stderr io.Writer, log zerolog.Logger) (options operator.Options, err error) {
+	config, err := o.guestConfig()
+	if err != nil {
+		return options, err
+	}
+	if err := o.addPythonModules(); err != nil {
+		return options, err
+	}
+	if err := o.check(log); err != nil {
+		return options, err
+	}
+	grants, err := o.grants()
+	if err != nil {
+		return options, err
+	}
+	login, err := o.login()
+	if err != nil {
+		return options, err
+	}
+	settings, err := operator.ReadSettings(o.settingsFiles, o.set)
+	if err != nil {
+		return options, usageError{fmt.Errorf("settings: %w", err)}
+	}
+	options = operator.Options{
+		Open:            o.opener(&o.verificationOptions, stderr, log),
+		Engine:          o.engine,
+		Python:          o.python(func(text string) { log.Info().Str("logger", "kopf.packages").Msg(text) }),
+		Namespaces:      o.namespaces,
+		Peering:         o.peers(),
+		Replicas:        o.replicas.wants,
+		Liveness:        o.liveness,
+		Listen:          o.listen,
+		Once:            o.once,
+		GrantWanted:     o.wanted,
+		AllowServer:     o.server,
+		AllowProxy:      o.proxy,
+		Admission:       operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
+		Settings:        settings,
+		GrantedSettings: o.settings,
+		Login:           login,
+		Reload:          o.dev && !o.once,
+		Host:            host.Options{Config: config, HostName: "kopf " + version(), FullStacks: o.fullStacks},
+		Many:            collector.Bound,
+		DryRun:          o.dryRunner(stdout, log),
+		Log:             log,
+		RefKey:          o.logRefKey,
+	}
+	if err := setLimits(options.SetLimit, operator.LimitNames(), o.limits); err != nil {
+		return options, err
+	}
+	options.Calls.Grants = grants
+	options.Python.Packages.MaxSize = options.Host.MaxFiles
+	if options.Host.Stdout, err = o.guestStdout(stdout); err != nil {
+		return options, err
+	}
+	if options.Program, err = o.program(); err != nil {
+		return options, err
+	}
+	options.Modules = o.modules // without the native program
+	return options, nil
 }
 
 func (o *runOptions) check(log zerolog.Logger) error {
