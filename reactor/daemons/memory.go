@@ -211,6 +211,3 @@ func (m *Memory) IDs() []string {
 	}
 	return ids
 }
-
-// Running is how many daemons and timers of the object run.
-func (m *Memory) Running() int { return len(m.all()) }

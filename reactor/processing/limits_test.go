@@ -44,7 +44,7 @@ func TestDaemonsBeyondTheLimit(t *testing.T) {
 		if !strings.Contains(log.String(), "the limit BodyMemory of 100 bytes is reached") {
 			t.Errorf("the log has %s", &log)
 		}
-		if running := p.Memories.recall("uid-1", false).daemons().Running(); running != 0 || touched != daemons.CrowdedDelay {
+		if running := len(p.Memories.recall("uid-1", false).daemons().IDs()); running != 0 || touched != daemons.CrowdedDelay {
 			t.Errorf("%d daemons run; the object was touched after %v", running, touched)
 		}
 		if over, _ := p.Memories.recall("uid-1", false).daemons().IsOver("fn"); over {

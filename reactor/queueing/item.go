@@ -36,9 +36,11 @@ type Item struct {
 	// Again means that the handlers have changed, not the object.
 	Again bool
 
-	arrived  time.Time // when it began to wait, or the oldest change that it replaces
-	charged  int       // bytes in the account while the item waits
-	Bodiless bool      // the body must be read again, because the account has refused it
+	// Bodiless means that the body must be read again, because the account has refused it.
+	Bodiless bool
+
+	arrived time.Time // when it began to wait, or the oldest change that it replaces
+	charged int       // bytes in the account while the item waits
 }
 
 // itemCost is the approximate memory of an item in addition to its body, in bytes.
