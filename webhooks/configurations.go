@@ -35,8 +35,8 @@ const (
 
 func configurationsFor(name string, cluster Cluster, log zerolog.Logger) []*configuration {
 	return []*configuration{
-		{name, abi.KindValidate, "validating", "ValidatingWebhookConfiguration", Validating, cluster, log},
-		{name, abi.KindMutate, "mutating", "MutatingWebhookConfiguration", Mutating, cluster, log},
+		{name: name, kind: abi.KindValidate, reason: "validating", object: "ValidatingWebhookConfiguration", plural: Validating, cluster: cluster, log: log},
+		{name: name, kind: abi.KindMutate, reason: "mutating", object: "MutatingWebhookConfiguration", plural: Mutating, cluster: cluster, log: log},
 	}
 }
 
@@ -186,8 +186,7 @@ type managed struct {
 	reach          *reach                                                      // nil: the whole cluster
 	permit         func(ctx context.Context, handlers []reviews.Handler) error // nil: all handlers are permitted
 	announced      *ClientConfig                                               // the latest client config; nil before the first one
-	stays          bool                                                        // the configurations are those of all replicas
-	writes         func() bool                                                 // whether this replica may write them; nil: it may
+	leader         Leader                                                      // of several replicas, whose configurations these are; nil: there are no others
 	refused        bool                                                        // by permit
 }
 
@@ -250,7 +249,7 @@ func (m *managed) clean(ctx context.Context) error {
 	if m.refused {
 		return m.withdraw(ctx)
 	}
-	if m.announced == nil || m.stays {
+	if m.announced == nil || m.leader != nil {
 		return nil
 	}
 	with := m.content()
@@ -263,8 +262,10 @@ func (m *managed) clean(ctx context.Context) error {
 
 // withdraw removes all webhooks from the configurations that exist.
 func (m *managed) withdraw(ctx context.Context) error {
-	if m.writes != nil && !m.writes() {
-		return nil
+	if m.leader != nil {
+		if _, err := m.leader.HoldLead(); err != nil {
+			return nil //nolint:nilerr // the leader does it
+		}
 	}
 	var failures []error
 	for _, c := range m.configurations {

@@ -111,7 +111,7 @@ const cleanTimeout = 10 * time.Second
 // no new requests arrive, and then stops the server.
 func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	registrar, definer := w.clusters(operator)
-	m := &managed{permit: w.Permit, stays: w.Leader != nil, conversions: conversions{definer, w.Log}}
+	m := &managed{permit: w.Permit, leader: w.Leader, conversions: conversions{definer, w.Log}}
 	if w.Scope != nil {
 		m.reach = newReach(w.Scope)
 		operator = scoped{operator, m.reach}
@@ -119,9 +119,6 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	m.operator = operator
 	if w.Managed != "" {
 		m.configurations = configurationsFor(w.Managed, registrar, w.Log)
-	}
-	if w.Leader != nil {
-		m.writes = func() bool { _, err := w.Leader.HoldLead(); return err == nil }
 	}
 	if err := m.permitted(ctx, operator.Handlers()); err != nil {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)

@@ -19,10 +19,21 @@ import (
 const maxManifest = 3 << 20
 
 // Decode decodes an object from JSON. It refuses unknown and repeated fields, and does not
-// check values: see Operator.Check.
+// check values: see Operator.Check. With an error, it returns what names the object.
 //
 // Errors name the path of the field.
-func Decode(data []byte) (*Operator, error) { return decode(data, false) }
+func Decode(data []byte) (*Operator, error) {
+	var s served
+	err := strict(data, &s)
+	o := &Operator{APIVersion: s.APIVersion, Kind: s.Kind, Spec: s.Spec}
+	if len(s.Metadata) > 0 {
+		err = errors.Join(err, json.UnmarshalCaseSensitivePreserveInts(s.Metadata, &o.Metadata))
+	}
+	if len(s.Status) > 0 && json.UnmarshalCaseSensitivePreserveInts(s.Status, &o.Status) != nil {
+		o.Status = nil // an earlier host or another program wrote it: the host writes it again
+	}
+	return o, err
+}
 
 // DecodeYAML is Decode for one document in YAML or JSON. Unlike in Decode, only the fields
 // name, namespace, labels and annotations are accepted in metadata.
@@ -37,7 +48,11 @@ func DecodeYAML(data []byte) (*Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(converted, true)
+	var m manifest
+	if err := strict(converted, &m); err != nil {
+		return nil, err
+	}
+	return &Operator{APIVersion: m.APIVersion, Kind: m.Kind, Metadata: Metadata{Name: m.Metadata.Name, Namespace: m.Metadata.Namespace}, Spec: m.Spec}, nil
 }
 
 // manifest is an object as people write it.
@@ -61,26 +76,6 @@ type served struct {
 	Metadata   stdjson.RawMessage `json:"metadata"`
 	Spec       Spec               `json:"spec"`
 	Status     stdjson.RawMessage `json:"status,omitempty"`
-}
-
-func decode(data []byte, written bool) (*Operator, error) {
-	if written {
-		var m manifest
-		if err := strict(data, &m); err != nil {
-			return nil, err
-		}
-		return &Operator{APIVersion: m.APIVersion, Kind: m.Kind, Metadata: Metadata{Name: m.Metadata.Name, Namespace: m.Metadata.Namespace}, Spec: m.Spec}, nil
-	}
-	var s served
-	err := strict(data, &s)
-	o := &Operator{APIVersion: s.APIVersion, Kind: s.Kind, Spec: s.Spec}
-	if len(s.Metadata) > 0 {
-		err = errors.Join(err, json.UnmarshalCaseSensitivePreserveInts(s.Metadata, &o.Metadata))
-	}
-	if len(s.Status) > 0 && json.UnmarshalCaseSensitivePreserveInts(s.Status, &o.Status) != nil {
-		o.Status = nil // an earlier host or another program wrote it: the host writes it again
-	}
-	return o, err // also with an error, to name the object of the error
 }
 
 // strict decodes JSON. It refuses unknown and repeated fields.
