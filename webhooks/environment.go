@@ -2,11 +2,57 @@ package webhooks
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/conns"
+)
+
+// Environment is what a server of this package knows of its operator.
+type Environment struct {
+	Cluster Cluster
+	Log     zerolog.Logger
+
+	// Detect finds the name of this machine inside a local cluster. It returns an empty name
+	// for other clusters.
+	Detect func(ctx context.Context) (string, error)
+
+	Expires func(notAfter time.Time) // called for each certificate; may be nil
+
+	Connections conns.Limits // of servers
+}
+
+func (e Environment) expires(cert *tls.Certificate) {
+	if e.Expires != nil && cert != nil && cert.Leaf != nil {
+		e.Expires(cert.Leaf.NotAfter)
+	}
+}
+
+// bind gives the environment to the servers of this package. Servers that embed them keep
+// their own environment.
+func bind(server Server, env Environment) Server {
+	switch s := server.(type) {
+	case *LocalServer:
+		return s.bind(env)
+	case *NgrokTunnel:
+		return s.bind(env)
+	case *AutoTunnel:
+		return s.bind(env)
+	}
+	return server
+}
+
+// Host names by which local clusters reach the machine that runs them.
+const (
+	K3dHost           = "host.k3d.internal"
+	MinikubeHost      = "host.minikube.internal"
+	DockerDesktopHost = "host.docker.internal"
 )
 
 // LocalHost is the name of this machine inside a local cluster. It is derived from the
@@ -46,33 +92,4 @@ func (e Environment) detect(ctx context.Context) (string, error) {
 		e.Log.Debug().Msg("Cluster detection found the hostname: " + host)
 	}
 	return host, nil
-}
-
-// AutoTunnel is a local server if the cluster has a name for this machine. Otherwise, it is
-// a tunnel.
-//
-// Kopf: kopf.WebhookAutoTunnel (v1.45).
-type AutoTunnel struct {
-	Local  LocalServer
-	Tunnel NgrokTunnel
-
-	env Environment
-}
-
-func (s AutoTunnel) bind(env Environment) Server {
-	s.env = env
-	return &s
-}
-
-// Serve chooses between the server and the tunnel, and serves.
-func (s *AutoTunnel) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
-	host, err := s.env.detect(ctx)
-	if err != nil {
-		return err
-	}
-	if host == "" {
-		return s.Tunnel.bind(s.env).Serve(ctx, handler, announce)
-	}
-	s.Local.Host = host
-	return s.Local.bind(s.env).Serve(ctx, handler, announce)
 }

@@ -10,10 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/rs/zerolog"
-
-	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
 // LocalServer is an HTTPS server in this process. The zero value listens on a free port of
@@ -73,40 +69,6 @@ const (
 	VerifyOptional VerifyMode = "optional"
 	VerifyRequired VerifyMode = "required"
 )
-
-// Environment is what a server of this package knows of its operator.
-type Environment struct {
-	Cluster Cluster
-	Log     zerolog.Logger
-
-	// Detect finds the name of this machine inside a local cluster. It returns an empty name
-	// for other clusters.
-	Detect func(ctx context.Context) (string, error)
-
-	Expires func(notAfter time.Time) // called for each certificate; may be nil
-
-	Connections conns.Limits // of servers
-}
-
-func (e Environment) expires(cert *tls.Certificate) {
-	if e.Expires != nil && cert != nil && cert.Leaf != nil {
-		e.Expires(cert.Leaf.NotAfter)
-	}
-}
-
-// bind gives the environment to the servers of this package. Servers that embed them keep
-// their own environment.
-func bind(server Server, env Environment) Server {
-	switch s := server.(type) {
-	case *LocalServer:
-		return s.bind(env)
-	case *NgrokTunnel:
-		return s.bind(env)
-	case *AutoTunnel:
-		return s.bind(env)
-	}
-	return server
-}
 
 func (s LocalServer) bind(env Environment) Server {
 	s.env = env

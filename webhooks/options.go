@@ -44,13 +44,6 @@ type options struct {
 	Binary *string `json:"binary"`
 }
 
-// Host names by which local clusters reach the machine that runs them.
-const (
-	K3dHost           = "host.k3d.internal"
-	MinikubeHost      = "host.minikube.internal"
-	DockerDesktopHost = "host.docker.internal"
-)
-
 var (
 	localOptions = []string{
 		"type", "addr", "port", "path", "host", "service", "secret", "cadata", "cafile", "cadump", "insecure", "certfile", "pkeyfile",
