@@ -125,17 +125,3 @@ func (f *Fetched) free() {
 // Fetch gets the module of a declaration. The secrets are the contents of the declaration's
 // pull secrets.
 type Fetch func(ctx context.Context, d *Declaration, secrets []map[string][]byte) (*Fetched, error)
-
-// Refusal is an error with the condition that it sets to False, or to True for a condition
-// that is a problem.
-type Refusal struct {
-	Condition api.ConditionType
-	Reason    string // one word, in the form of Kubernetes: ServiceAccountMissing
-	Final     bool   // another attempt makes no difference until the declaration changes
-	Err       error
-}
-
-// Error returns the text of the wrapped error.
-func (r *Refusal) Error() string { return r.Err.Error() }
-
-func (r *Refusal) Unwrap() error { return r.Err }

@@ -3,6 +3,8 @@ package hosting
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/finalizers"
+	"github.com/kopf-wasm/kopf/hosting/journals"
 	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/internal/processors"
 	"github.com/kopf-wasm/kopf/internal/slots"
@@ -149,8 +152,14 @@ func New(o Options) *Host {
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{
-		options: o, loading: slots.New(2 * processors.Number()), reading: slots.New(readers), tenants: map[Key]*tenant{}, left: allowances{}, stopping: map[string]int{}, owners: map[string]*operator.Tenant{},
+		options:    o,
+		loading:    slots.New(2 * processors.Number()),
+		reading:    slots.New(readers),
 		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},
+		tenants:    map[Key]*tenant{},
+		left:       allowances{},
+		stopping:   map[string]int{},
+		owners:     map[string]*operator.Tenant{},
 	}
 }
 
@@ -298,4 +307,44 @@ func (h *Host) enter(ctx context.Context, d *Declaration) (leave func(), err err
 		return nil, err
 	}
 	return func() { h.loading.Give(owner, n) }, nil
+}
+
+// ErrUnknown says that a host has no declaration with a key.
+var ErrUnknown = errors.New("no such operator")
+
+// Retry tries a failed declaration again at once, also one in quarantine. The number of
+// failures begins again. An operator that runs as declared continues, unless it does not work: then it starts again.
+//
+// Errors: ErrUnknown.
+func (h *Host) Retry(key Key) error {
+	t, err := h.find(key)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.desired.retries++
+	t.mu.Unlock()
+	t.kick()
+	return nil
+}
+
+// Journal returns the newest log records of an operator. They stay until its declaration is
+// removed.
+//
+// Errors: ErrUnknown.
+func (h *Host) Journal(key Key) (*journals.Journal, error) {
+	t, err := h.find(key)
+	if err != nil {
+		return nil, err
+	}
+	return &t.journal, nil
+}
+
+func (h *Host) find(key Key) (*tenant, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.tenants[key]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("%w: %s", ErrUnknown, key)
 }

@@ -10,6 +10,20 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
+// Refusal is an error with the condition that it sets to False, or to True for a condition
+// that is a problem.
+type Refusal struct {
+	Condition api.ConditionType
+	Reason    string // one word, in the form of Kubernetes: ServiceAccountMissing
+	Final     bool   // another attempt makes no difference until the declaration changes
+	Err       error
+}
+
+// Error returns the text of the wrapped error.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+func (r *Refusal) Unwrap() error { return r.Err }
+
 // classify finds the condition of an error, and its reason.
 func classify(err error) *Refusal {
 	var refusal *Refusal
