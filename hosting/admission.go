@@ -64,7 +64,7 @@ func (t *tenant) unregister(step context.Context) bool {
 		if step.Err() != nil {
 			return false
 		}
-		last := time.Since(began) >= givingUp
+		last := time.Since(began) >= giveUpAfter
 		t.log.Warn().Str("logger", "kopf.hosting").Err(err).Bool("last", last).Msg("The webhook configurations of the operator cannot be removed.")
 		if last || backoffs.Pause(step, pauses.Next()) != nil {
 			return last

@@ -47,8 +47,8 @@ func (h *Host) ownerOf(d *Declaration) *operator.Tenant {
 	return owner
 }
 
-// forgotten is the time after which a removed declaration has used nothing any more: longer than the usual rates need to fill up.
-const forgotten = 5 * time.Minute
+// forgetAfter is the time after which a removed declaration has used nothing any more: longer than the usual rates need to fill up.
+const forgetAfter = 5 * time.Minute
 
 // allowances are those of the declarations that were removed a while ago, by namespaces. New declarations of the namespace take them
 // over. Otherwise an author who may have one declaration could replace it all the time, by one of any name, and would have no limits.
@@ -86,7 +86,7 @@ func (all allowances) leave(key Key, a *allowance) {
 // expire forgets old ones.
 func (all allowances) expire() {
 	for namespace, known := range all {
-		all.keep(namespace, slices.DeleteFunc(known, func(d *departed) bool { return time.Since(d.when) >= forgotten }))
+		all.keep(namespace, slices.DeleteFunc(known, func(d *departed) bool { return time.Since(d.when) >= forgetAfter }))
 	}
 }
 

@@ -73,7 +73,7 @@ func TestReplacedDeclarationsGetNoNewRates(t *testing.T) {
 			t.Error("a restart gives a new allowance")
 		}
 		x.Remove(key("a"))
-		time.Sleep(forgotten + looking)
+		time.Sleep(forgetAfter + lookInterval)
 		if d := made("d"); equal(d, a) {
 			t.Error("the allowance is never forgotten")
 		}

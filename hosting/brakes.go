@@ -27,7 +27,7 @@ type brake struct {
 
 // look compares the limits with those of the last look, and returns the condition.
 func (b *brakes) look(throttles []operator.Throttle, now time.Time) finding {
-	if now.Sub(b.looked) >= looking/2 {
+	if now.Sub(b.looked) >= lookInterval/2 {
 		b.looked = now
 		b.count(throttles)
 	}

@@ -15,7 +15,7 @@ func TestLimitsThatHoldForAWhileAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := hosted(t, operator.Options{})
 		x.declared("a", 1, nil)
-		time.Sleep(looking / 2) // between two looks
+		time.Sleep(lookInterval / 2) // between two looks
 		times := uint64(0)
 		looks := func(n int, grows bool) {
 			t.Helper()
@@ -24,7 +24,7 @@ func TestLimitsThatHoldForAWhileAreReported(t *testing.T) {
 					times++
 				}
 				x.all()[0].throttles.Store(&[]operator.Throttle{{Limit: "RequestRate", Times: times, Effect: "requests wait"}})
-				time.Sleep(looking)
+				time.Sleep(lookInterval)
 			}
 			synctest.Wait()
 		}
@@ -38,12 +38,12 @@ func TestLimitsThatHoldForAWhileAreReported(t *testing.T) {
 		looks(1, false)
 		x.has("a", api.Throttled, api.False, "None", "")
 		x.all()[0].throttles.Store(&[]operator.Throttle{{Limit: "LoopRate", Times: 1, Effect: "fn is called for things ns/a"}})
-		time.Sleep(looking)
+		time.Sleep(lookInterval)
 		synctest.Wait()
 		x.has("a", api.Throttled, api.True, "LoopRate", "fn is called for things ns/a")
 		x.has("a", api.Ready, api.True, "Serving", "")
 		x.all()[0].throttles.Store(nil)
-		time.Sleep(looking)
+		time.Sleep(lookInterval)
 		synctest.Wait()
 		x.has("a", api.Throttled, api.False, "None", "")
 		x.declared("a", 2, func(s *api.Spec) { s.Suspend = true })

@@ -20,7 +20,7 @@ const (
 	firstCount  = time.Second // between two counts of the objects that are being deleted
 	lastCount   = 5 * time.Second
 	lastRelease = time.Minute      // between two attempts to remove the finalizers
-	givingUp    = 10 * time.Minute // after the time for deletion handlers
+	giveUpAfter = 10 * time.Minute // after the time for deletion handlers
 )
 
 // releaser is a finalizers.Finalizers.
@@ -206,7 +206,7 @@ func (p *departure) release(step context.Context) bool {
 		if step.Err() != nil {
 			return false
 		}
-		if time.Since(p.until) >= givingUp {
+		if time.Since(p.until) >= giveUpAfter {
 			p.log.Error().Err(err).Int("objects", total).Msg("The finalizers of the operator cannot be removed, and stay.")
 			p.t.report.unreleased(p.d, err, 0)
 			return true

@@ -77,7 +77,7 @@ func TestRetryEndsTheQuarantine(t *testing.T) {
 			t.Errorf("an operator that serves was started again: %d", n)
 		}
 		x.all()[3*maxCrashes].problems.Store(&[]string{"things: refused"})
-		time.Sleep(2 * looking)
+		time.Sleep(2 * lookInterval)
 		if err := x.Retry(d.Key); err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,8 @@ const DefaultInstanceMemory = 2 << 30
 // share the processors only among those that want them at the same time.
 const DefaultComputeRate = time.Minute
 
-// looking is the interval between two looks at the streams of all running operators.
-const looking = 5 * time.Second
+// lookInterval is the interval between two looks at the streams of all running operators.
+const lookInterval = 5 * time.Second
 
 // Options configure a host. Fetch and Identities are required.
 type Options struct {
@@ -214,7 +214,7 @@ func (h *Host) Run(ctx context.Context) error {
 		leave = h.join(working)
 	}
 	h.begin(working)
-	ticker := time.NewTicker(looking)
+	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
 		select {

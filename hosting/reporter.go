@@ -204,7 +204,7 @@ func (r *reporter) watching(d *Declaration, run *run, facts *operator.Facts, set
 	case run.troubled.IsZero():
 		run.troubled = time.Now()
 	}
-	lasting := refused || text != "" && time.Since(run.troubled) >= looking
+	lasting := refused || text != "" && time.Since(run.troubled) >= lookInterval
 	r.mu.Lock()
 	before := r.status.Find(api.Degraded)
 	r.mu.Unlock()

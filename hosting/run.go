@@ -61,7 +61,7 @@ const firstLook = 100 * time.Millisecond
 // the resources soon: if the host dies, the next one needs them to release objects.
 func (t *tenant) lookSoon() {
 	delay := firstLook << t.run.looks
-	if delay >= looking || t.run.served && len(t.run.op.Facts().Resources) > 0 {
+	if delay >= lookInterval || t.run.served && len(t.run.op.Facts().Resources) > 0 {
 		return
 	}
 	t.run.looks++

@@ -54,7 +54,9 @@ func (t *tenant) follow(ctx, step context.Context, d *Declaration) {
 
 // isSettled reports whether other hosts may run the version: it has claimed its first resources here, so that it overlaps with no other
 // operator, or has none.
-func (r *run) isSettled(resources int) bool { return resources > 0 || firstLook<<r.looks >= looking }
+func (r *run) isSettled(resources int) bool {
+	return resources > 0 || firstLook<<r.looks >= lookInterval
+}
 
 // waiting reports that this host waits for the leader. Another host reports it to the cluster.
 func (r *reporter) waiting(d *Declaration, message string) {
@@ -126,7 +128,7 @@ func (p *departure) dismiss(step context.Context) bool {
 	}
 	t.report.update(p.d, nil, t.shared(api.False, "Deleted", "the declaration is being deleted")...)
 	for pauses := (backoffs.Doubling{First: firstAnswer, Most: lastAnswer}); !t.host.dismissals.dismiss(t.key, p.d.UID); {
-		if time.Since(p.until) >= givingUp {
+		if time.Since(p.until) >= giveUpAfter {
 			p.log.Error().Err(errUnanswered).Msg("The finalizers of the operator cannot be removed, and stay.")
 			t.report.unreleased(p.d, errUnanswered, 0)
 			return false

@@ -16,8 +16,8 @@ import (
 // stopped.
 var ErrNotServing = reactor.ErrNotServing
 
-// releasing is the interval between two checks for remaining tasks of a replaced module.
-const releasing = 50 * time.Millisecond
+// releaseInterval is the interval between two checks for remaining tasks of a replaced module.
+const releaseInterval = 50 * time.Millisecond
 
 // Reload reads the modules again by their names, and replaces the changed ones while the
 // operator runs. See reactor.Operator.Replace for the effect on objects, daemons and
@@ -110,7 +110,7 @@ func (op *Operator) retire(ctx context.Context, left <-chan struct{}, modules []
 	case <-op.stopped:
 		return
 	}
-	ticker := time.NewTicker(releasing)
+	ticker := time.NewTicker(releaseInterval)
 	defer ticker.Stop()
 	for _, module := range modules {
 		for u := module.Usage(); u.Living > u.Idle; u = module.Usage() {

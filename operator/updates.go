@@ -10,9 +10,9 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// looking is the interval between two checks of the files. The operator polls, because
+// lookInterval is the interval between two checks of the files. The operator polls, because
 // network filesystems and container mounts deliver no notifications.
-const looking = 50 * time.Millisecond
+const lookInterval = 50 * time.Millisecond
 
 // files remembers the names by which modules were read, and the state of each file at that
 // time.
@@ -102,7 +102,7 @@ func (op *Operator) follow(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	ticker := time.NewTicker(looking)
+	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	done := op.files.read()
 	seen, last := done, func() {}

@@ -171,13 +171,13 @@ func linger(ended <-chan error, before error) (gone bool, err error) {
 // errEnded is the error of a server that has ended before its context.
 var errEnded = errors.New("the webhook server has ended")
 
-// permitting is the interval between two questions about rights.
-const permitting = time.Minute
+// permitInterval is the interval between two questions about rights.
+const permitInterval = time.Minute
 
 // manage reconfigures the webhooks whenever the server or the resources change. It reports
 // whether the server has ended.
 func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, ended <-chan error) (err error, gone bool) { //nolint:revive // both say how it ended
-	again := time.NewTicker(permitting)
+	again := time.NewTicker(permitInterval)
 	defer again.Stop()
 	moved, stop := w.follow(ctx, m.reach)
 	defer stop()

@@ -25,10 +25,10 @@ import (
 
 // Bounds of answers, in bytes.
 const (
-	maxReport = 256 << 20
-	maxFound  = 1 << 20 // about an object
-	maxLine   = 64 << 10
-	answering = 30 * time.Second // until the beginning of an answer
+	maxReport     = 256 << 20
+	maxFound      = 1 << 20 // about an object
+	maxLine       = 64 << 10
+	answerTimeout = 30 * time.Second // until the beginning of an answer
 )
 
 // Options say which host is asked, and as whom.
@@ -70,14 +70,14 @@ func New(ctx context.Context, o Options) (*Client, error) {
 			return nil, fmt.Errorf("the certificate authorities: %s has no certificate in PEM", o.Authorities)
 		}
 	}
-	var transport http.RoundTripper = &http.Transport{TLSClientConfig: secure, ResponseHeaderTimeout: answering, TLSHandshakeTimeout: answering, Proxy: http.ProxyFromEnvironment}
+	var transport http.RoundTripper = &http.Transport{TLSClientConfig: secure, ResponseHeaderTimeout: answerTimeout, TLSHandshakeTimeout: answerTimeout, Proxy: http.ProxyFromEnvironment}
 	if u.Scheme == "https" && o.Login != nil {
 		if transport, err = authenticated(ctx, o.Login, transport); err != nil {
 			return nil, err
 		}
 	}
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a token is for this host only
-	return &Client{strings.TrimRight(u.String(), "/"), &http.Client{Transport: transport, CheckRedirect: refuse}, 2 * answering}, nil
+	return &Client{strings.TrimRight(u.String(), "/"), &http.Client{Transport: transport, CheckRedirect: refuse}, 2 * answerTimeout}, nil
 }
 
 // authenticated adds the token of a user, if there is one.

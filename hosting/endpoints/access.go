@@ -26,7 +26,7 @@ import (
 
 // Bounds of reviews.
 const (
-	remembered    = 10 * time.Second // a decision
+	decisionTime  = 10 * time.Second // for which a decision is valid
 	maxRemembered = 1024
 	reviewTimeout = 10 * time.Second
 	maxReview     = 1 << 20 // bytes of an answer
@@ -150,7 +150,7 @@ func (a *Access) remember(q question, err error) {
 	if len(a.decisions) >= maxRemembered {
 		clear(a.decisions) // the API server is asked again
 	}
-	a.decisions[q] = decision{err, time.Now().Add(remembered)}
+	a.decisions[q] = decision{err, time.Now().Add(decisionTime)}
 }
 
 // user is the sender of a token, in the form of TokenReview.

@@ -10,12 +10,12 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/journals"
 )
 
-// writing is how long a client may take to receive a part of a log.
-const writing = 30 * time.Second
+// writeTimeout is how long a client may take to receive a part of a log.
+const writeTimeout = 30 * time.Second
 
-// looking is the interval in which a stream of an operator notices that the operator was
+// lookInterval is the interval in which a stream of an operator notices that the operator was
 // removed.
-const looking = 5 * time.Second
+const lookInterval = 5 * time.Second
 
 // Record is a line of the answer: a record, or the number of records that are lost.
 type Record struct {
@@ -68,7 +68,7 @@ func (e *Endpoints) wait(r *http.Request, key hosting.Key, of *journals.Journal,
 	if changed == nil {
 		return true
 	}
-	ticker := time.NewTicker(looking)
+	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -93,4 +93,4 @@ type stream struct {
 }
 
 // begin gives the client time for the next part.
-func (s *stream) begin() error { return s.control.SetWriteDeadline(time.Now().Add(writing)) }
+func (s *stream) begin() error { return s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }

@@ -11,7 +11,7 @@ import (
 
 // Bounds of reports.
 const (
-	kept         = time.Second // how long a report is shown
+	reportTime   = time.Second // how long a report is shown
 	maxOperators = 5000        // of a report
 )
 
@@ -36,7 +36,7 @@ func (r *reports) latest() *facts.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); r.last == nil || !now.Before(r.until) {
-		r.last, r.until = r.make(now), now.Add(kept)
+		r.last, r.until = r.make(now), now.Add(reportTime)
 	}
 	return r.last
 }

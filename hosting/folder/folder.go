@@ -25,11 +25,11 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
-// looking is the interval between two looks at the folder.
-const looking = 250 * time.Millisecond
+// lookInterval is the interval between two looks at the folder.
+const lookInterval = 250 * time.Millisecond
 
-// again is the interval between two attempts to read a folder that is invalid and does not change: 10,000 manifests take a second.
-const again = 5 * time.Second
+// retryInterval is the interval between two attempts to read a folder that is invalid and does not change: 10,000 manifests take a second.
+const retryInterval = 5 * time.Second
 
 // Limits of a folder.
 const (
@@ -64,7 +64,7 @@ func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 	if err := s.look(to); err != nil {
 		return err
 	}
-	ticker := time.NewTicker(looking)
+	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -101,7 +101,7 @@ func (s *Source) look(to hosting.Sink) error {
 	switch {
 	case marks == s.marks:
 		return nil
-	case s.failure != nil && marks == s.broken && time.Since(s.tried) < again:
+	case s.failure != nil && marks == s.broken && time.Since(s.tried) < retryInterval:
 		return s.failure
 	}
 	s.marks = ""

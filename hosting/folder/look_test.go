@@ -90,7 +90,7 @@ func TestBrokenFoldersAreNotReadAllTheTime(t *testing.T) {
 		if err := s.look(to); err == nil {
 			t.Error("the folder is read at each look")
 		}
-		time.Sleep(again)
+		time.Sleep(retryInterval)
 		if err := s.look(to); err != nil || len(to) != 1 {
 			t.Errorf("declared %v, %v", to, err)
 		}

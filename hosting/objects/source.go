@@ -32,9 +32,9 @@ const (
 	lastPause  = time.Minute
 )
 
-// believed is how long a definition has to be missing until its objects are: a proxy without a server, or a server that has just
+// missingTime is how long a definition has to be missing until its objects are: a proxy without a server, or a server that has just
 // started, can say so for a while, and all operators would end.
-const believed = time.Minute
+const missingTime = time.Minute
 
 // Options configure a source.
 type Options struct {
@@ -139,8 +139,8 @@ const RetryAnnotation = "hosting.kopf.dev/retry"
 // ErrRival says that another host serves the same declarations.
 var ErrRival = errors.New("another host serves the same declarations, so each operator would run twice: stop one of the hosts, start both with --replicas, or let them serve different namespaces by --namespace")
 
-// established is how long a host has to serve until it continues in spite of another one: the later host ends.
-const established = 15 * time.Second
+// establishedAfter is how long a host has to serve until it continues in spite of another one: the later host ends.
+const establishedAfter = 15 * time.Second
 
 // maxHost bounds the name of a host in messages, in bytes: any account that may write a status can choose it.
 const maxHost = 253
@@ -148,7 +148,7 @@ const maxHost = 253
 // met notes that another host corrects the statuses that this one writes.
 func (s *Source) met(host string, everywhere bool) {
 	now := time.Now()
-	if err := fmt.Errorf("%w: the other one is %s", ErrRival, legible.Short(host, maxHost)); everywhere && now.Sub(s.began) < established {
+	if err := fmt.Errorf("%w: the other one is %s", ErrRival, legible.Short(host, maxHost)); everywhere && now.Sub(s.began) < establishedAfter {
 		s.end(err)
 	} else if told := s.told.Load(); now.Unix()-told >= 60 && s.told.CompareAndSwap(told, now.Unix()) {
 		s.log.Error().Err(err).Msg("Operators run twice.")
@@ -193,7 +193,7 @@ func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 			missing = time.Time{}
 		case missing.IsZero():
 			missing = time.Now()
-		case time.Since(missing) >= believed: // The definition was removed, and all objects with it.
+		case time.Since(missing) >= missingTime: // The definition was removed, and all objects with it.
 			for key := range known {
 				s.forget(to, known, key)
 			}
