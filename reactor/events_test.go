@@ -56,7 +56,7 @@ func newPoster(t *testing.T, namespaces []string, grants []string, answer func(h
 	log := zerolog.New(&p.log)
 	p.events = events.New(op.Settings)
 	p.stop = p.events.Start(t.Context(), op.client, "context", zerolog.Nop())
-	caller := calls.New(calls.Options{Grants: calls.Grants{Kubernetes: rules}}, namespaces, func() *clients.Client { return op.client })
+	caller := calls.New(calls.Options{Served: func() []string { return namespaces }, Grants: calls.Grants{Kubernetes: rules}}, func() *clients.Client { return op.client })
 	p.Env = &handling.Env{Cause: handling.NewCause(&handling.Object{Services: &handling.Services{Events: p.events, Caller: caller}, Log: loggers.ForObject(&log, "object", handledPod("ns1"))}, nil)}
 	return p
 }

@@ -255,21 +255,28 @@ func (op *Operator) startBackground(ctx context.Context, e *generations.Generati
 
 // newGeneration makes a generation of the operator's handlers.
 func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
-	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally, Meters: &op.meters.Handlers, Tracer: op.Tracer, Compute: op.Compute}, calls.New(op.limited(o), op.Namespaces, op.connected))
+	o.Served, o.Compute = op.served, op.Compute
+	services := handling.Services{
+		Base:    op.memories.Base,
+		Account: op.account,
+		Events:  op.events,
+		Tally:   &op.tally,
+		Meters:  &op.meters.Handlers,
+		Tracer:  op.Tracer,
+		Compute: op.Compute,
+	}
+	return generations.New(number, r, services, calls.New(o, op.connected))
 }
 
-// limited limits the requests of guests to the territory.
-func (op *Operator) limited(o calls.Options) calls.Options {
-	if op.Territory != nil {
-		o.Served = func() []string {
-			if names := op.Territory.Names(); len(names) > 0 {
-				return names
-			}
-			return []string{""} // matches no namespace
-		}
+// served returns the patterns of the namespaces that the operator serves now; none: the whole cluster.
+func (op *Operator) served() []string {
+	if op.Territory == nil {
+		return op.Namespaces
 	}
-	o.Compute = op.Compute
-	return o
+	if names := op.Territory.Names(); len(names) > 0 {
+		return names
+	}
+	return []string{""} // matches no namespace
 }
 
 // connected returns the client for requests of guests; nil: there is none yet.

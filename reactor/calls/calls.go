@@ -25,8 +25,8 @@ import (
 // Options say which requests are allowed, and how they are made. The zero value grants
 // nothing.
 type Options struct {
-	// Served returns the patterns of the namespaces that the operator serves now. Nil: they do
-	// not change.
+	// Served returns the patterns of the namespaces that the operator serves now; none: the whole
+	// cluster. Nil: none.
 	Served func() []string
 
 	Grants Grants
@@ -84,7 +84,6 @@ var DefaultRate = clients.Rate{PerSecond: 500, Burst: 5000}
 // Caller makes the requests of one operator's guests. It is safe for concurrent use.
 type Caller struct {
 	options Options
-	served  func() []string // patterns of namespaces; empty: the whole cluster
 	client  func() *clients.Client
 	web     *http.Client
 	slots   chan struct{}
@@ -93,19 +92,17 @@ type Caller struct {
 	egress  *egress
 }
 
-// New makes a caller for an operator that serves the namespaces. The client function
-// returns the operator's client, or nil before the login.
-func New(o Options, served []string, client func() *clients.Client) *Caller {
+// New makes a caller. The client function returns the operator's client, or nil before the login.
+func New(o Options, client func() *clients.Client) *Caller {
 	o.UserAgent = cmp.Or(o.UserAgent, clients.UserAgent("", ""))
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.InFlight = cmp.Or(o.InFlight, 64)
 	o.MaxRequest = cmp.Or(o.MaxRequest, 4<<20)
 	o.MaxResponse = cmp.Or(o.MaxResponse, 4<<20)
-	serves := o.Served
-	if serves == nil {
-		serves = func() []string { return served }
+	if o.Served == nil {
+		o.Served = func() []string { return nil }
 	}
-	c := &Caller{options: o, served: serves, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
+	c := &Caller{options: o, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
 	c.egress = newEgress(o.Egress, o.Timeout)
 	c.web = newWebClient(&c.options, c.egress)
 	return c

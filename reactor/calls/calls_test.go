@@ -25,7 +25,7 @@ import (
 // caller makes a caller for HTTP servers only.
 func caller(t *testing.T, o Options) *Caller {
 	t.Helper()
-	c := New(o, nil, func() *clients.Client { return nil })
+	c := New(o, func() *clients.Client { return nil })
 	t.Cleanup(c.Close)
 	return c
 }
@@ -283,7 +283,7 @@ func TestFieldManagersOfGuests(t *testing.T) {
 	}))
 	defer server.Close()
 	cluster := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
-	c := New(Options{Grants: grantsOf(t, "*:*:*"), FieldManager: "kopf-x y"}, nil, func() *clients.Client { return cluster })
+	c := New(Options{Grants: grantsOf(t, "*:*:*"), FieldManager: "kopf-x y"}, func() *clients.Client { return cluster })
 	defer c.Close()
 	for _, tt := range []struct{ method, path, want, fails string }{
 		{"POST", "pods", "kopf-x y", ""},
@@ -311,7 +311,7 @@ func TestFieldManagersOfGuests(t *testing.T) {
 
 // TestRefusalsAreShort: a guest chooses all parts of a call, and gets no megabytes of the host's memory for them.
 func TestRefusalsAreShort(t *testing.T) {
-	c := New(Options{}, nil, nil)
+	c := New(Options{}, nil)
 	long := "a" + strings.Repeat("\u00e9", 1<<20)
 	for _, call := range []abi.Call{
 		{Target: long}, {Target: abi.TargetHTTP, Method: long}, {Target: abi.TargetKubernetes, Method: long, Path: "/api/v1/pods"}, {Target: abi.TargetHTTP, Path: long},

@@ -33,7 +33,7 @@ func (c *Caller) toKubernetes(call *abi.Call, body []byte) (request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.options.Grants.allows(a, c.served()); err != nil {
+	if err := c.options.Grants.allows(a, c.options.Served()); err != nil {
 		return nil, err
 	}
 	if err := c.manage(call.Method, query); err != nil {
@@ -92,10 +92,10 @@ func kubernetesHeader(headers map[string][]string) (http.Header, error) {
 //
 // Errors name the missing grant.
 func (c *Caller) AllowsEvents(namespace string) error {
-	if serves(c.served(), namespace) {
+	if serves(c.options.Served(), namespace) {
 		return nil
 	}
-	return c.options.Grants.allows(attributes{verb: "create", resource: Resource{Plural: "events"}, namespace: namespace}, c.served())
+	return c.options.Grants.allows(attributes{verb: "create", resource: Resource{Plural: "events"}, namespace: namespace}, c.options.Served())
 }
 
 // serves reports whether an operator serves a namespace. Only operators of the whole

@@ -10,7 +10,7 @@ import (
 // empty name stands for no namespace at all.
 func TestServedNamespacesCanChange(t *testing.T) {
 	served := []string{"a"}
-	caller := calls.New(calls.Options{Served: func() []string { return served }}, []string{"*"}, nil)
+	caller := calls.New(calls.Options{Served: func() []string { return served }}, nil)
 	defer caller.Close()
 	for _, tt := range []struct {
 		served []string

@@ -23,7 +23,7 @@ func newTestGeneration(t *testing.T, number uint32) *Generation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(number, registry, handling.Services{}, calls.New(calls.Options{}, nil, nil))
+	e, err := New(number, registry, handling.Services{}, calls.New(calls.Options{}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

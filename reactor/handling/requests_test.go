@@ -59,7 +59,7 @@ func connected(t *testing.T, account *accounts.Account, handler http.HandlerFunc
 	}
 	s := newStage(t, &reactortest.Scripted{}, `{}`)
 	s.cause.Account = account
-	s.cause.Caller = calls.New(calls.Options{Grants: calls.Grants{Hosts: []calls.Host{host}}}, nil, func() *clients.Client { return nil })
+	s.cause.Caller = calls.New(calls.Options{Grants: calls.Grants{Hosts: []calls.Host{host}}}, func() *clients.Client { return nil })
 	t.Cleanup(s.cause.Caller.Close)
 	return s.cause, server.URL
 }
@@ -127,7 +127,7 @@ func TestRequestIsAbandonedByAnotherStep(t *testing.T) {
 func TestOnlyARequestContinues(t *testing.T) {
 	guest := &reactortest.Scripted{Scripts: map[string][]string{"fn": {`{"step":"call","continue":true}`}}}
 	s := newStage(t, guest, `{}`)
-	s.cause.Caller = calls.New(calls.Options{}, nil, func() *clients.Client { return nil })
+	s.cause.Caller = calls.New(calls.Options{}, func() *clients.Client { return nil })
 	got, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0))
 	if err != nil || got.final || !strings.Contains(got.Message, "none is under way") {
 		t.Errorf("got %+v, %v", got, err)
@@ -265,7 +265,7 @@ func TestKeptAnswersCountAsAnswers(t *testing.T) {
 func TestDefectsInRequestsEndTheRequest(t *testing.T) {
 	cause, url := connected(t, nil, func(http.ResponseWriter, *http.Request) {})
 	host, _ := calls.ParseHost(url)
-	cause.Caller = calls.New(calls.Options{Grants: calls.Grants{Hosts: []calls.Host{host}}, Withhold: func(string, string, []byte) { panic("a defect") }}, nil, nil)
+	cause.Caller = calls.New(calls.Options{Grants: calls.Grants{Hosts: []calls.Host{host}}, Withhold: func(string, string, []byte) { panic("a defect") }}, nil)
 	p := &patient{url: url}
 	c := &Conversation{Cause: cause, Task: p}
 	defer c.Close(t.Context())
