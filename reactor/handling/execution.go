@@ -20,32 +20,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Outcome is what one attempt of one handler means for the cycle.
-//
-// Kopf: kopf._core.actions.execution.Outcome (v1.45).
-type Outcome struct {
-	final    bool
-	delay    *time.Duration // until the next attempt; nil: no delay
-	Result   any
-	Size     int        // of the text of the result, in bytes
-	Keyed    bool       // whether the result of an index handler is a list of pairs
-	Failed   bool       // whether the attempt ended with an error
-	Message  string     // message of the error
-	Failure  *abi.Error // the error as the handler returned it
-	Warnings []string   // warnings of reviews
-	subrefs  []string   // ids of the sub-handlers that were involved, at any depth
-	Settings map[string]abi.Raw
-}
-
-// ForState returns the part of the outcome that the progress stores.
-func (o Outcome) ForState() progression.Outcome {
-	out := progression.Outcome{Final: o.final, Delay: o.delay, Result: o.Result, Subrefs: o.subrefs}
-	if o.Failed {
-		out.Error = &o.Message
-	}
-	return out
-}
-
 // These are the errors of handlers that did not run to their end.
 var (
 	ErrExiting   = errors.New("the operator exits")

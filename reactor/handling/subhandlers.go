@@ -156,38 +156,3 @@ func (t *Conversation) runDeclared(ctx context.Context, x *Execution, children [
 	}
 	return nil
 }
-
-// Record adds the outcomes to the state, and writes both into the patch of the cycle.
-func (x *Execution) Record(c *Cause, state progression.State, outcomes map[string]*Outcome) (progression.State, error) {
-	return x.record(c, state, outcomes, false)
-}
-
-// RecordForPurge is Record for a caller that purges the state if all handlers are done.
-func (x *Execution) RecordForPurge(c *Cause, state progression.State, outcomes map[string]*Outcome) (progression.State, error) {
-	return x.record(c, state, outcomes, true)
-}
-
-func (x *Execution) record(c *Cause, state progression.State, outcomes map[string]*Outcome, purged bool) (progression.State, error) {
-	merged := ForState(outcomes)
-	state, err := state.WithOutcomes(merged, time.Now())
-	if err != nil {
-		return state, err
-	}
-	store := state.Store
-	if purged && state.Done() {
-		store = state.StoreForPurge
-	}
-	if err := store(c.Body, &c.Patch.Merge, x.Settings.Persistence.Progress); err != nil {
-		return state, err
-	}
-	return state, progression.DeliverResults(merged, &c.Patch.Merge)
-}
-
-// ForState returns the parts of the outcomes that the progress stores.
-func ForState(outcomes map[string]*Outcome) map[string]progression.Outcome {
-	converted := make(map[string]progression.Outcome, len(outcomes))
-	for id, o := range outcomes {
-		converted[id] = o.ForState()
-	}
-	return converted
-}
