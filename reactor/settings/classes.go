@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -71,33 +70,4 @@ func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []strin
 		}
 	}
 	return append(warnings, s.lower()...), OneLine(errs...)
-}
-
-// managed decodes the name of webhook configurations, or null.
-func managed(s *Settings, value json.RawMessage) error {
-	if isNull(value) {
-		s.Admission.Managed = ""
-		return nil
-	}
-	name, err := readObjectName(value)
-	if err == nil {
-		s.Admission.Managed = name
-	}
-	return err
-}
-
-// server stores the value; the code that makes the server validates it.
-func server(s *Settings, value json.RawMessage) error {
-	s.Admission.Server, s.Admission.FromGuest = nil, false
-	if text := bytes.TrimSpace(value); string(text) != "null" {
-		s.Admission.Server = append(json.RawMessage{}, text...)
-	}
-	return nil
-}
-
-func orNull(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
 }

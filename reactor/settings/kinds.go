@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -224,4 +225,33 @@ func absent(why string) field {
 	return field{set: func(*Settings, json.RawMessage) error {
 		return errors.New("this setting of Kopf is not supported: " + why)
 	}}
+}
+
+// managed decodes the name of webhook configurations, or null.
+func managed(s *Settings, value json.RawMessage) error {
+	if isNull(value) {
+		s.Admission.Managed = ""
+		return nil
+	}
+	name, err := readObjectName(value)
+	if err == nil {
+		s.Admission.Managed = name
+	}
+	return err
+}
+
+// server stores the value; the code that makes the server validates it.
+func server(s *Settings, value json.RawMessage) error {
+	s.Admission.Server, s.Admission.FromGuest = nil, false
+	if text := bytes.TrimSpace(value); string(text) != "null" {
+		s.Admission.Server = append(json.RawMessage{}, text...)
+	}
+	return nil
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
