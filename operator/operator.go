@@ -168,7 +168,7 @@ func (op *Operator) assemble() error {
 		Log:             o.Log,
 		RefKey:          o.RefKey,
 		Tracer:          o.Tracer,
-		Refused:         op.refusal(),
+		Refused:         op.onRefusal(),
 		Ready:           op.started,
 	})
 	if err == nil && o.Counts != nil {

@@ -16,9 +16,9 @@ import (
 // where names do not matter.
 const named = "operator"
 
-// sayMissing logs all rights that the account of the operator lacks, in one line. Without it, a
+// logMissingRights logs all rights that the account of the operator lacks, in one line. Without it, a
 // user would learn of them one after another, from requests that fail.
-func (op *Operator) sayMissing(ctx context.Context, client *clients.Client) {
+func (op *Operator) logMissingRights(ctx context.Context, client *clients.Client) {
 	o := &op.options
 	needs := &deployment.Operator{
 		Name: named, Namespace: deployment.Home(o.Namespaces), Namespaces: o.Namespaces, Wanted: true,
@@ -43,11 +43,11 @@ func (op *Operator) sayMissing(ctx context.Context, client *clients.Client) {
 	}
 }
 
-// refusal is what happens when the API server refuses a request for the first time. The rights of
+// onRefusal returns what happens when the API server refuses a request for the first time. The rights of
 // hosted operators are their host's matter.
-func (op *Operator) refusal() func(context.Context, *clients.Client) {
+func (op *Operator) onRefusal() func(context.Context, *clients.Client) {
 	if op.options.NoLogins {
 		return nil
 	}
-	return op.sayMissing
+	return op.logMissingRights
 }

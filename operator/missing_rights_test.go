@@ -54,7 +54,7 @@ func TestMissingRightsAreSaidInOneLine(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	client := clients.ForCommand(ctx, map[string]credentials.Info{"host": {Config: &rest.Config{Host: server.URL}}}, "kopf", zerolog.Nop())
-	op.sayMissing(ctx, client)
+	op.logMissingRights(ctx, client)
 	want := "The account of the operator lacks rights: watch customresourcedefinitions.apiextensions.k8s.io in the whole cluster; create events in the namespace team; get, patch, watch pods in the namespace team. kopf manifest prints roles with them."
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
 		t.Errorf("it logged %s", got)
@@ -63,7 +63,7 @@ func TestMissingRightsAreSaidInOneLine(t *testing.T) {
 
 func TestHostedOperatorsSayNothingOfTheirRights(t *testing.T) {
 	op := &Operator{options: Options{NoLogins: true}}
-	if op.refusal() != nil {
+	if op.onRefusal() != nil {
 		t.Error("the host is asked for rights of its tenant")
 	}
 }
