@@ -68,7 +68,7 @@ func (op *Operator) common() *streams.Common {
 	}
 }
 
-// peers runs the membership in a peering object until the context ends. It is not inlined, either.
+// peers takes part in a peering object until the context ends. It is not inlined, either.
 //
 //go:noinline
 func (op *Operator) peers(ctx context.Context, d *dimensions.Dimension) {
@@ -77,12 +77,12 @@ func (op *Operator) peers(ctx context.Context, d *dimensions.Dimension) {
 	if share := op.watches(); share != nil {
 		o.Source = share(*d)
 	}
-	m, err := peering.New(o)
+	p, err := peering.New(o)
 	if err != nil {
 		log.Error().Err(err).Msg("a peering resource cannot be used")
 		return
 	}
 	if op.replica.await(ctx) == nil { // only the leader meets the other operators
-		m.Run(ctx)
+		p.Run(ctx)
 	}
 }

@@ -68,11 +68,11 @@ func (n notice) touch(ctx context.Context, identity string, priority int, lifeti
 	return n.write(ctx, records)
 }
 
-// Membership announces the operator in one peering object, and makes it pause when a
+// Peering announces the operator in one peering object, and makes it pause when a
 // peer's record demands it.
 //
 // Kopf: kopf._core.engines.peering (v1.45).
-type Membership struct {
+type Peering struct {
 	notice
 	identity string
 	settings *settings.Peering
@@ -93,7 +93,7 @@ type peeringState struct {
 	gone   bool   // whether the object has been deleted
 }
 
-// Options configure a Membership.
+// Options configure a Peering.
 type Options struct {
 	Client    *clients.Client
 	Settings  *settings.Settings   // name the peering object
@@ -105,16 +105,16 @@ type Options struct {
 	Log       zerolog.Logger
 }
 
-// New makes a membership.
+// New makes a Peering.
 //
 // Errors: the dimension has no URL.
-func New(o Options) (*Membership, error) {
+func New(o Options) (*Peering, error) {
 	r, s, log := o.Dimension.Resource, o.Settings, o.Log
 	path, err := r.URL(o.Dimension.Namespace, "", "")
 	if err != nil {
 		return nil, err
 	}
-	return &Membership{
+	return &Peering{
 		notice:   notice{o.Client, r, o.Dimension.Namespace, s.Peering.Name},
 		identity: o.Identity,
 		settings: &s.Peering,
@@ -134,30 +134,30 @@ func New(o Options) (*Membership, error) {
 
 // Run announces the operator until the context ends. It then withdraws the operator's
 // record.
-func (m *Membership) Run(ctx context.Context) {
-	m.pauses.Set(m.reason, m.settings.Mandatory) // until the object is seen
+func (p *Peering) Run(ctx context.Context) {
+	p.pauses.Set(p.reason, p.settings.Mandatory) // until the object is seen
 	var parts sync.WaitGroup
-	parts.Go(func() { m.keepAlive(ctx) })
-	parts.Go(func() { m.follow(ctx) })
-	m.states.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace, Purpose: watching.ForPeers}, func() {
-		_ = m.stream.Run(ctx, m) // it ends with the context only
+	parts.Go(func() { p.keepAlive(ctx) })
+	parts.Go(func() { p.follow(ctx) })
+	p.states.Supervise(ctx, &watching.Supervised{Stream: p.stream, Resource: p.resource.String(), Namespace: p.namespace, Purpose: watching.ForPeers}, func() {
+		_ = p.stream.Run(ctx, p) // it ends with the context only
 	})
 	parts.Wait()
-	m.pauses.Set(m.reason, false)
+	p.pauses.Set(p.reason, false)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawalTimeout)
 	defer cancel()
-	if err := m.tell(last, 0); err != nil {
-		m.log.Error().Msg(fmt.Sprintf("Couldn't remove self from the peering. Ignoring: %v", err))
+	if err := p.tell(last, 0); err != nil {
+		p.log.Error().Msg(fmt.Sprintf("Couldn't remove self from the peering. Ignoring: %v", err))
 	}
 }
 
 // keepAlive renews the operator's record a little before it expires.
-func (m *Membership) keepAlive(ctx context.Context) {
+func (p *Peering) keepAlive(ctx context.Context) {
 	for ctx.Err() == nil {
 		jitter := peers.MinJitter + rand.N(peers.MaxJitter-peers.MinJitter)
-		pause := peers.KeepAlive(m.settings.Lifetime, jitter)
-		if err := m.tell(ctx, m.settings.Lifetime); err != nil && ctx.Err() == nil {
-			m.log.Error().Msg(fmt.Sprintf("Keep-alive in %s %s: failed, will be repeated: %v", loggers.Quote(m.name), loggers.Scope(m.namespace), err))
+		pause := peers.KeepAlive(p.settings.Lifetime, jitter)
+		if err := p.tell(ctx, p.settings.Lifetime); err != nil && ctx.Err() == nil {
+			p.log.Error().Msg(fmt.Sprintf("Keep-alive in %s %s: failed, will be repeated: %v", loggers.Quote(p.name), loggers.Scope(p.namespace), err))
 			pause = min(pause, peers.MinJitter)
 		}
 		_ = backoffs.Pause(ctx, pause) // the loop checks the context
@@ -165,13 +165,13 @@ func (m *Membership) keepAlive(ctx context.Context) {
 }
 
 // tell writes the operator's record.
-func (m *Membership) tell(ctx context.Context, lifetime time.Duration) error {
-	found, err := m.touch(ctx, m.identity, m.settings.Priority, lifetime)
+func (p *Peering) tell(ctx context.Context, lifetime time.Duration) error {
+	found, err := p.touch(ctx, p.identity, p.settings.Priority, lifetime)
 	if err != nil {
 		return err
 	}
-	if !found || !m.settings.Stealth {
-		m.log.Debug().Msg(fmt.Sprintf("Keep-alive in %s %s: %s.", loggers.Quote(m.name), loggers.Scope(m.namespace), foundOrNot(found)))
+	if !found || !p.settings.Stealth {
+		p.log.Debug().Msg(fmt.Sprintf("Keep-alive in %s %s: %s.", loggers.Quote(p.name), loggers.Scope(p.namespace), foundOrNot(found)))
 	}
 	return nil
 }
@@ -186,39 +186,39 @@ func foundOrNot(found bool) string {
 // Event stores the newest state of the operator's peering object, and ignores other
 // objects. A deletion that the watch has missed has no state; the last known state then
 // counts. It may come after the creation of another object with the same name.
-func (m *Membership) Event(event watching.Event) {
+func (p *Peering) Event(event watching.Event) {
 	key, gone := event.Meta.Key(), event.Type == watching.Deleted
-	if event.Meta.Name != m.name || gone && m.known != "" && m.known != key {
+	if event.Meta.Name != p.name || gone && p.known != "" && p.known != key {
 		return
 	}
-	if m.known = key; gone {
-		m.known = ""
+	if p.known = key; gone {
+		p.known = ""
 	}
 	next := peeringState{event.Object, gone}
 	if all, _ := peers.ParseObject(event.Object, time.Now()); next.gone && len(all) == 0 {
 		next.object = nil
 	}
 	select {
-	case last := <-m.objects: // an older state is no longer needed
+	case last := <-p.objects: // an older state is no longer needed
 		if next.object == nil {
 			next.object = last.object
 		}
 	default:
 	}
-	m.objects <- next // does not block: only this goroutine writes
+	p.objects <- next // does not block: only this goroutine writes
 }
 
 // Listed logs what an operator with mandatory peering waits for.
-func (m *Membership) Listed() {
-	if m.known == "" && m.settings.Mandatory {
-		m.log.Warn().Msg(fmt.Sprintf("The peering object %s is absent %s. Waiting for it.", loggers.Quote(m.name), loggers.Scope(m.namespace)))
+func (p *Peering) Listed() {
+	if p.known == "" && p.settings.Mandatory {
+		p.log.Warn().Msg(fmt.Sprintf("The peering object %s is absent %s. Waiting for it.", loggers.Quote(p.name), loggers.Scope(p.namespace)))
 	}
 }
 
 // follow evaluates the peers whenever the object changes, and when the records that cause
 // the pause expire. If the object is deleted, the operator keeps pausing or working: peers
 // may live, but can no longer announce themselves.
-func (m *Membership) follow(ctx context.Context) {
+func (p *Peering) follow(ctx context.Context) {
 	expiry := time.NewTimer(0)
 	expiry.Stop()
 	defer expiry.Stop()
@@ -226,9 +226,9 @@ func (m *Membership) follow(ctx context.Context) {
 	gone := false
 	for {
 		select {
-		case next := <-m.objects:
+		case next := <-p.objects:
 			if object, gone = next.object, next.gone; gone {
-				m.log.Warn().Msg(fmt.Sprintf("The peering object %s is deleted %s. The peers are unknown until it is there again.", loggers.Quote(m.name), loggers.Scope(m.namespace)))
+				p.log.Warn().Msg(fmt.Sprintf("The peering object %s is deleted %s. The peers are unknown until it is there again.", loggers.Quote(p.name), loggers.Scope(p.namespace)))
 			}
 		case <-expiry.C:
 		case <-ctx.Done():
@@ -238,7 +238,7 @@ func (m *Membership) follow(ctx context.Context) {
 		if object == nil {
 			continue
 		}
-		if until := m.judge(ctx, object); !until.IsZero() && !gone {
+		if until := p.judge(ctx, object); !until.IsZero() && !gone {
 			expiry.Reset(time.Until(until))
 		}
 	}
@@ -248,34 +248,34 @@ func (m *Membership) follow(ctx context.Context) {
 // It returns when to repeat this without a change; zero: never.
 //
 // Kopf: kopf._core.engines.peering.process_peering_event (v1.45).
-func (m *Membership) judge(ctx context.Context, object []byte) time.Time {
+func (p *Peering) judge(ctx context.Context, object []byte) time.Time {
 	now := time.Now()
 	all, failures := peers.ParseObject(object, now)
 	for _, err := range failures {
-		m.log.Warn().Msg(fmt.Sprintf("A peer in %s is ignored: %v", loggers.Quote(m.name), err))
+		p.log.Warn().Msg(fmt.Sprintf("A peer in %s is ignored: %v", loggers.Quote(p.name), err))
 	}
-	verdict := peers.Judge(all, m.identity, m.settings.Priority, now)
-	m.clean(ctx, verdict.Dead)
-	if m.sharded {
+	verdict := peers.Judge(all, p.identity, p.settings.Priority, now)
+	p.clean(ctx, verdict.Dead)
+	if p.sharded {
 		verdict.Same = nil
 	}
 	if len(verdict.Prior) == 0 && len(verdict.Same) > 0 {
-		m.log.Warn().Msg(fmt.Sprintf("Possibly conflicting operators with the same priority: %v.", verdict.Same))
+		p.log.Warn().Msg(fmt.Sprintf("Possibly conflicting operators with the same priority: %v.", verdict.Same))
 	}
-	switch changed := m.pauses.Set(m.reason, verdict.Pauses()); {
+	switch changed := p.pauses.Set(p.reason, verdict.Pauses()); {
 	case !changed:
 	case len(verdict.Prior) > 0:
-		m.log.Info().Msg(fmt.Sprintf("Pausing operations in favour of %v.", verdict.Prior))
+		p.log.Info().Msg(fmt.Sprintf("Pausing operations in favour of %v.", verdict.Prior))
 	case verdict.Pauses():
-		m.log.Warn().Msg(fmt.Sprintf("Pausing all operators, including self: %v", all))
+		p.log.Warn().Msg(fmt.Sprintf("Pausing all operators, including self: %v", all))
 	default:
-		m.log.Info().Msg("Resuming operations after the pause. Conflicting operators with the same priority are gone.")
+		p.log.Info().Msg("Resuming operations after the pause. Conflicting operators with the same priority are gone.")
 	}
 	return verdict.Until()
 }
 
 // clean removes the records of dead peers. A failure has no consequences.
-func (m *Membership) clean(ctx context.Context, dead peers.Peers) {
+func (p *Peering) clean(ctx context.Context, dead peers.Peers) {
 	if len(dead) == 0 {
 		return
 	}
@@ -283,7 +283,7 @@ func (m *Membership) clean(ctx context.Context, dead peers.Peers) {
 	for _, peer := range dead {
 		records[peer.Identity] = nil
 	}
-	if _, err := m.write(ctx, records); err != nil && ctx.Err() == nil {
-		m.log.Warn().Msg(fmt.Sprintf("Couldn't remove the dead peers from %s: %v", loggers.Quote(m.name), err))
+	if _, err := p.write(ctx, records); err != nil && ctx.Err() == nil {
+		p.log.Warn().Msg(fmt.Sprintf("Couldn't remove the dead peers from %s: %v", loggers.Quote(p.name), err))
 	}
 }

@@ -383,7 +383,7 @@ func TestLifetimeBySettings(t *testing.T) {
 
 // TestPeeringObjectsThatAreMadeAgain: the next listing has the new object, and then the stream reports that the old one is gone.
 func TestPeeringObjectsThatAreMadeAgain(t *testing.T) {
-	m := &Membership{notice: notice{name: "default"}, objects: make(chan peeringState, 1)}
+	m := &Peering{notice: notice{name: "default"}, objects: make(chan peeringState, 1)}
 	for _, event := range []watching.Event{
 		{Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "old"}},
 		{Type: watching.Listed, Meta: watching.Meta{Name: "default", UID: "new"}},
