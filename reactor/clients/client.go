@@ -120,15 +120,18 @@ func New(vault *credentials.Vault, options func() Options, log func(message stri
 	}
 }
 
+// once returns the options of a request that is not repeated.
+func (c *Client) once() Options { return Options{RequestTimeout: c.options().RequestTimeout} }
+
 // Get reads an object or a listing in one attempt. The caller can repeat a read, and must
 // learn of a missing permission at once.
 func (c *Client) Get(ctx context.Context, path apipath.Path, query url.Values) ([]byte, error) {
-	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodGet, with(path, query), "", nil)
+	return c.request(ctx, reading, c.others, c.once(), toRead(with(path, query)))
 }
 
 // Patch patches an object and returns the patched object.
 func (c *Client) Patch(ctx context.Context, path apipath.Path, contentType string, body []byte) ([]byte, error) {
-	return c.request(ctx, writing, c.patches, c.options(), http.MethodPatch, string(path), contentType, body)
+	return c.request(ctx, writing, c.patches, c.options(), toWrite(http.MethodPatch, path, contentType, body))
 }
 
 // Hooks report the progress of a request to a caller that holds a resource for which
@@ -141,7 +144,9 @@ type Hooks struct {
 
 // GetWith is Get with hooks.
 func (c *Client) GetWith(ctx context.Context, path apipath.Path, hooks Hooks) ([]byte, error) {
-	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout, hooks: hooks}, http.MethodGet, string(path), "", nil)
+	options := c.once()
+	options.hooks = hooks
+	return c.request(ctx, reading, c.others, options, toRead(string(path)))
 }
 
 // PatchInto is Patch with hooks, and with memory for the answer. The answer is in that memory
@@ -156,7 +161,7 @@ func (c *Client) PatchInto(ctx context.Context, path apipath.Path, contentType s
 		}
 	}
 	options.hooks, options.into = hooks, into
-	data, err := c.request(ctx, writing, c.patches, options, http.MethodPatch, string(path), contentType, body)
+	data, err := c.request(ctx, writing, c.patches, options, toWrite(http.MethodPatch, path, contentType, body))
 	c.unpatched.note(path, err)
 	return data, err
 }
@@ -165,19 +170,19 @@ func (c *Client) PatchInto(ctx context.Context, path apipath.Path, contentType s
 func (c *Client) Post(ctx context.Context, path apipath.Path, body []byte, pauses backoffs.Backoffs) error {
 	options := c.options()
 	options.Backoffs = pauses
-	_, err := c.request(ctx, writing, c.others, options, http.MethodPost, string(path), "application/json", body)
+	_, err := c.request(ctx, writing, c.others, options, toWrite(http.MethodPost, path, ofJSON, body))
 	return err
 }
 
 // Write creates or replaces an object in one attempt, and returns the object.
 func (c *Client) Write(ctx context.Context, method string, path apipath.Path, body []byte) ([]byte, error) {
-	return c.request(ctx, writing, c.others, Options{RequestTimeout: c.options().RequestTimeout}, method, string(path), "application/json", body)
+	return c.request(ctx, writing, c.others, c.once(), toWrite(method, path, ofJSON, body))
 }
 
 // Ask creates an object that the server answers and does not keep, such as a review of
 // rights. It makes one attempt.
 func (c *Client) Ask(ctx context.Context, path apipath.Path, body []byte) (answer []byte, err error) {
-	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodPost, string(path), "application/json", body)
+	return c.request(ctx, reading, c.others, c.once(), toWrite(http.MethodPost, path, ofJSON, body))
 }
 
 // PostEvent is Post for Kubernetes events, within their limits. It does not retry a
@@ -186,7 +191,7 @@ func (c *Client) Ask(ctx context.Context, path apipath.Path, body []byte) (answe
 func (c *Client) PostEvent(ctx context.Context, path apipath.Path, body []byte, pauses backoffs.Backoffs) error {
 	options := c.options()
 	options.Backoffs = pauses
-	_, err := c.request(ctx, writing, c.events, options, http.MethodPost, string(path), "application/json", body)
+	_, err := c.request(ctx, writing, c.events, options, toWrite(http.MethodPost, path, ofJSON, body))
 	return err
 }
 
@@ -226,16 +231,16 @@ func (c *Client) StreamApart(ctx context.Context, path apipath.Path, query url.V
 
 // stream opens a long response. It calls closed when the response is closed.
 func (c *Client) stream(ctx context.Context, path apipath.Path, query url.Values, hooks Hooks, by via, closed func()) (io.ReadCloser, error) {
-	target := with(path, query)
+	d := toRead(with(path, query))
 	var stream io.ReadCloser
 	options, retried := c.options(), isRetried
 	options.hooks = hooks
 	if options.FinalRefusals {
 		retried = isUnrefused
 	}
-	err := c.retrying(ctx, retried, options, http.MethodGet, target, func(ctx context.Context) error {
+	err := c.retrying(ctx, retried, options, d, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		rsp, item, err := c.send(ctx, by, content{}, http.MethodGet, target) //nolint:bodyclose // the caller of Stream closes it
+		rsp, item, err := c.send(ctx, by, d) //nolint:bodyclose // the caller of Stream closes it
 		if err != nil {
 			cancel()
 			return err
@@ -245,14 +250,6 @@ func (c *Client) stream(ctx context.Context, path apipath.Path, query url.Values
 		return nil
 	})
 	return stream, err
-}
-
-// with appends a query to a path.
-func with(path apipath.Path, query url.Values) string {
-	if len(query) == 0 {
-		return string(path)
-	}
-	return string(path) + "?" + query.Encode()
 }
 
 // response is a long response. Close ends its context.
@@ -270,15 +267,16 @@ func (r *response) Close() error {
 // Repeat makes related requests, such as those of discovery. It retries all of them as if
 // they were one request.
 func (c *Client) Repeat(ctx context.Context, path apipath.Path, send func() error) error {
-	return c.retrying(ctx, isRetried, c.options(), http.MethodGet, string(path), func(context.Context) error { return send() })
+	return c.retrying(ctx, isRetried, c.options(), toRead(string(path)), func(context.Context) error { return send() })
 }
 
-func (c *Client) request(ctx context.Context, by via, of class, o Options, method, target, contentType string, body []byte) ([]byte, error) {
+// request makes a request of a class, and reads the whole response.
+func (c *Client) request(ctx context.Context, by via, of class, o Options, d draft) ([]byte, error) {
 	var data []byte
 	if sent := o.hooks.Sent; sent != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent() }})
 	}
-	err := c.retrying(ctx, of.retried, o, method, target, func(ctx context.Context) error {
+	err := c.retrying(ctx, of.retried, o, d, func(ctx context.Context) error {
 		leave, err := of.enter(ctx)
 		if err != nil {
 			return err
@@ -286,7 +284,7 @@ func (c *Client) request(ctx context.Context, by via, of class, o Options, metho
 		defer leave()
 		ctx, cancel := limited(ctx, o.RequestTimeout)
 		defer cancel()
-		rsp, _, err := c.send(ctx, by, content{kind: contentType, body: body}, method, target)
+		rsp, _, err := c.send(ctx, by, d)
 		if err != nil {
 			return err
 		}
@@ -336,17 +334,9 @@ func readAll(rsp *http.Response, into []byte) ([]byte, error) {
 	}
 }
 
-// content describes the body of a request and the wanted response.
-type content struct {
-	kind   string // content type of the body
-	body   []byte
-	accept string      // empty: JSON
-	header http.Header // all headers; nil: those of the fields above
-}
-
 // send makes one attempt. It reads and closes the response of a failed attempt.
-func (c *Client) send(ctx context.Context, by via, what content, method, target string) (*http.Response, *credentials.Item, error) {
-	rsp, item, err := c.do(ctx, draft{method, target, what}, by)
+func (c *Client) send(ctx context.Context, by via, d draft) (*http.Response, *credentials.Item, error) {
+	rsp, item, err := c.do(ctx, d, by)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -363,7 +353,7 @@ func (c *Client) send(ctx context.Context, by via, what content, method, target 
 }
 
 // retrying repeats an attempt while its error allows it and pauses remain.
-func (c *Client) retrying(ctx context.Context, retried func(error) bool, options Options, method, target string, attempt func(context.Context) error) error {
+func (c *Client) retrying(ctx context.Context, retried func(error) bool, options Options, d draft, attempt func(context.Context) error) error {
 	count := options.Backoffs.Attempts()
 	for n := 1; ; n++ {
 		err := attempt(ctx)
@@ -372,7 +362,7 @@ func (c *Client) retrying(ctx context.Context, retried func(error) bool, options
 		}
 		pause, more := options.pause(n, err)
 		if more || count != 1 {
-			c.log(fmt.Sprintf("Request attempt %s failed; %s: %s %s -> %v", ordinal(n, count), next[more], method, target, err))
+			c.log(fmt.Sprintf("Request attempt %s failed; %s: %s %s -> %v", ordinal(n, count), next[more], d.method, d.target, err))
 		}
 		if !more {
 			return err

@@ -97,12 +97,6 @@ func isWrapped(c *rest.Config) bool {
 	return c.WrapTransport != nil || c.Transport != nil || c.AuthProvider != nil || c.ExecProvider != nil
 }
 
-// draft is a request to any cluster.
-type draft struct {
-	method, target string
-	content        content
-}
-
 // to makes a request to the cluster of the connection. It sets the user agent, because the
 // wrappers of client-go would copy a request without one.
 func (conn *connection) to(ctx context.Context, d draft) (*http.Request, error) {
@@ -292,7 +286,7 @@ func (c *Client) authenticated(ctx context.Context, d draft, item *credentials.I
 func (c *Client) Discover(ctx context.Context, path apipath.Path, accept string) (contentType string, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	rsp, _, err := c.send(ctx, reading, content{accept: accept}, http.MethodGet, string(path))
+	rsp, _, err := c.send(ctx, reading, draft{http.MethodGet, string(path), content{accept: accept}})
 	if err != nil {
 		return "", nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"io"
-	"net/http"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
@@ -18,7 +17,7 @@ const maxVersion = 64 << 10
 func (c *Client) Identity(ctx context.Context) (*x509.Certificate, string, error) {
 	ctx, cancel := limited(ctx, c.options().RequestTimeout)
 	defer cancel()
-	rsp, _, err := c.send(ctx, reading, content{}, http.MethodGet, string(apipath.ServerVersion))
+	rsp, _, err := c.send(ctx, reading, toRead(string(apipath.ServerVersion)))
 	if err != nil {
 		return nil, "", err
 	}
