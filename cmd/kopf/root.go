@@ -86,7 +86,8 @@ func newRootCmd(args []string, stdout, stderr io.Writer) *cobra.Command {
 		Long: `Kopf runs Kubernetes operators: a few functions that are called when objects
 are created, updated, or deleted. The functions are compiled to WebAssembly, and
 run in a sandbox.`,
-		Example: `  kopf run operator.wasm -n default
+		Example: `  kopf new memberships
+  kopf run operator.wasm -n default
   kopf inspect operator.wasm`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -97,40 +98,47 @@ run in a sandbox.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRunCmd(stdout, stderr))
 	if len(args) > 0 && args[0] == "run" {
+		root.AddCommand(newRunCmd(stdout, stderr))
 		return root
 	}
-	root.AddCommand( // the help sorts them
-		newAnnotateCmd(stderr),
-		newBuildCmd(stdout, stderr),
-		newCRDCmd(stdout),
-		newDescribeCmd(stdout),
-		newDevCmd(stdout, stderr),
-		newDoctorCmd(stdout, stderr),
-		newExplainCmd(os.Stdin, stdout, stderr),
-		newFreezeCmd(stderr, operator.Announce),
-		newGetCmd(stdout),
-		newInspectCmd(stdout, stderr),
-		newInvokeCmd(stdout, stderr),
-		newLoadCmd(stdout, stderr),
-		newLogsCmd(stdout),
-		newLsCmd(stdout),
-		newManifestCmd(stdout, stderr),
+	addGroup(root, "Write operators",
 		newNewCmd(stdout),
-		newPullCmd(stdout, stderr),
-		newPushCmd(stdout, stderr),
+		newDevCmd(stdout, stderr),
+		newBuildCmd(stdout, stderr),
+		newInvokeCmd(stdout, stderr),
+		newTestCmd(stdout, stderr),
 		newReplayCmd(stdout, stderr),
+		newCRDCmd(stdout),
+		newDoctorCmd(stdout, stderr),
+	)
+	addGroup(root, "Run operators",
+		newRunCmd(stdout, stderr),
+		newServeCmd(stdout, stderr),
+		newManifestCmd(stdout, stderr),
+		newFreezeCmd(stderr, operator.Announce),
 		newResumeCmd(stderr, operator.Announce),
+	)
+	addGroup(root, "Look at operators",
+		newInspectCmd(stdout, stderr),
+		newExplainCmd(os.Stdin, stdout, stderr),
+		newGetCmd(stdout),
+		newDescribeCmd(stdout),
+		newLogsCmd(stdout),
 		newRetryCmd(stdout),
+	)
+	addGroup(root, "Keep modules",
+		newAnnotateCmd(stderr),
+		newPushCmd(stdout, stderr),
+		newPullCmd(stdout, stderr),
+		newLsCmd(stdout),
 		newRmCmd(stdout),
 		newSaveCmd(stderr),
-		newServeCmd(stdout, stderr),
+		newLoadCmd(stdout, stderr),
 		newSignCmd(os.Stdin, stdout, stderr),
-		newTestCmd(stdout, stderr),
 		newVerifyCmd(stdout, stderr),
-		newVersionCmd(stdout),
 	)
+	root.AddCommand(newVersionCmd(stdout))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usageError{fmt.Errorf("unknown command %q%s", args[0], meant(root.SuggestionsFor(args[0])))}
@@ -147,6 +155,15 @@ run in a sandbox.`,
 	}
 	root.SetHelpCommand(newHelpCmd(root))
 	return root
+}
+
+// addGroup adds commands that the help lists together, sorted by their names.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+	for _, cmd := range commands {
+		cmd.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // newHelpCmd creates the command help, which refuses unknown commands.
