@@ -81,54 +81,76 @@ func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce 
 	if err != nil {
 		return fmt.Errorf("the webhook server: %w", err)
 	}
-	return s.serve(ctx, listener, config, source, first, handler, announce)
+	run := &session{LocalServer: s, config: config, source: source, announce: announce}
+	return run.serve(ctx, listener, first, handler)
 }
 
-// serve serves on a listener, and adopts new certificates.
-func (s *LocalServer) serve(
-	ctx context.Context, listener net.Listener, config *tls.Config, source source, first *keyPair, handler http.Handler, announce func(ClientConfig),
-) error {
-	port := listener.Addr().(*net.TCPAddr).Port
-	var current atomic.Pointer[tls.Certificate]
-	current.Store(first.cert)
-	if config != nil && s.TLS == nil {
-		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }
-	}
-	var clients atomic.Pointer[tls.Config] // with the newest authorities of clients; nil: with the first ones
-	follows := config != nil && config.GetConfigForClient == nil && (s.VerifyCAFile != "" || s.VerifyCAPath != "")
-	if follows {
-		config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return clients.Load(), nil }
-	}
-	bounded, err := s.bounded(listener, config)
+// session is one run of a server, which adopts new certificates.
+type session struct {
+	*LocalServer
+	config   *tls.Config // nil: HTTP
+	source   source
+	announce func(ClientConfig)
+
+	port    int
+	current atomic.Pointer[tls.Certificate]
+	clients atomic.Pointer[tls.Config] // with the newest authorities of clients; nil: with the first ones
+}
+
+// serve serves on a listener until the context ends, with a first certificate.
+func (s *session) serve(ctx context.Context, listener net.Listener, first *keyPair, handler http.Handler) error {
+	s.port = listener.Addr().(*net.TCPAddr).Port
+	follows := s.renewable()
+	bounded, err := s.bounded(listener, s.config)
 	if err != nil {
 		return errors.Join(fmt.Errorf("the webhook server: %w", err), listener.Close())
 	}
 	server := wire.New(s.newServer(handler))
-	adopt := func(next *keyPair) {
-		current.Store(next.cert)
-		s.env.expires(next.cert)
-		announce(s.clientConfig(port, next.bundle))
-	}
 	if err := s.dump(first.bundle); err != nil {
 		return errors.Join(err, bounded.Close())
 	}
-	adopt(first)
-	update := func(next *keyPair) error {
-		adopt(next) // whatever becomes of the file: it would not be tried again
-		return s.dump(next.bundle)
-	}
-	s.env.Log.Debug().Msg(fmt.Sprintf("Listening for webhooks at %s", s.url(cmp.Or(s.Addr, "*"), port)))
+	s.adopt(first)
+	s.env.Log.Debug().Msg(fmt.Sprintf("Listening for webhooks at %s", s.url(cmp.Or(s.Addr, "*"), s.port)))
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { // Waited for below.
-		watch(watching, source, first, s.env.Log, update)
+		watch(watching, s.source, first, s.env.Log, s.update)
 	})
 	if follows {
-		watcher.Go(func() { s.watchClients(watching, config, clients.Store) }) // Waited for below.
+		watcher.Go(func() { s.watchClients(watching, s.config, s.clients.Store) }) // Waited for below.
 	}
 	defer watcher.Wait()
 	defer stop()
 	return serveUntil(ctx, server, bounded)
+}
+
+// renewable lets connections use the newest certificate, and the newest authorities of clients. It reports whether the server has to look
+// for these.
+func (s *session) renewable() (follows bool) {
+	if s.config == nil {
+		return false
+	}
+	if s.TLS == nil {
+		s.config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.current.Load(), nil }
+	}
+	if s.config.GetConfigForClient != nil || s.VerifyCAFile == "" && s.VerifyCAPath == "" {
+		return false
+	}
+	s.config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.clients.Load(), nil }
+	return true
+}
+
+// adopt uses a certificate from now on, and announces its authorities.
+func (s *session) adopt(next *keyPair) {
+	s.current.Store(next.cert)
+	s.env.expires(next.cert)
+	s.announce(s.clientConfig(s.port, next.bundle))
+}
+
+// update adopts a new certificate.
+func (s *session) update(next *keyPair) error {
+	s.adopt(next) // whatever becomes of the file: it would not be tried again
+	return s.dump(next.bundle)
 }
 
 // serveUntil serves until the context ends, then finishes the running requests.

@@ -61,7 +61,8 @@ func servePipes(t *testing.T, s *LocalServer, from source, handler http.Handler)
 	listener = newPipes()
 	configs, ended := make(chan ClientConfig, 1000), make(chan error, 1)
 	go func() { // Waited for by the cleanup.
-		ended <- s.serve(ctx, listener, config, from, first, handler, func(c ClientConfig) { configs <- c })
+		run := &session{LocalServer: s, config: config, source: from, announce: func(c ClientConfig) { configs <- c }}
+		ended <- run.serve(ctx, listener, first, handler)
 	}()
 	t.Cleanup(func() {
 		cancel()
