@@ -9,149 +9,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
-
-	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/claims"
-	"github.com/kopf-wasm/kopf/reactor/clients"
-	"github.com/kopf-wasm/kopf/reactor/completion"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
-	"github.com/kopf-wasm/kopf/reactor/loops"
-	"github.com/kopf-wasm/kopf/reactor/membership"
-	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/patching"
-	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/processing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
-
-// Common is what the streams of one operator share.
-type Common struct {
-	Generations *generations.Generations
-	Settings    *settings.Settings
-	Client      *clients.Client
-	Account     *accounts.Account
-	Memories    *processing.Memories
-	Runnables   *daemons.Runnables
-	Completion  *completion.Completion
-	Pauses      *pauses.Pauses
-	Streams     *Set
-	States      *watching.Set
-	Watches     func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
-	Loops       *loops.Limiter                               // nil: no limit
-	Waits       *meters.Histogram                            // how long events wait; nil: nothing measures it
-	Leader      *Leader                                      // nil: there are no other replicas
-	Holdings    *membership.Holdings                         // nil: all objects belong to this replica
-	Claims      *claims.Claims                               // nil: no check for other operators
-	By          claims.Claimant
-	Ending      <-chan struct{} // closed when the operator ends, which then gives back all claims; nil: it never does
-	Log         zerolog.Logger
-	Many        func() (end func()) // see watching.Stream; nil: nothing
-	RefKey      string              // the log field that holds the reference of the object
-}
-
-// Set holds the running streams of objects. The zero value is empty.
-type Set struct {
-	// Gone reports whether the resource or the namespace of a stream does not exist any
-	// more, so that its objects do not either. If it is nil, all exist. It is set before the
-	// first stream starts.
-	Gone func(d dimensions.Dimension) bool
-
-	// Left reports whether the namespace of a stream exists, but is not served any more, so
-	// that the work on its objects ends. Nil: none was left.
-	Left func(d dimensions.Dimension) bool
-
-	ending sync.Mutex // held while no stream may end; taken before mu
-
-	mu    sync.Mutex // guards the fields below
-	items map[*Stream]bool
-	left  map[dimensions.Key]watching.Objects // objects that were known when their stream ended
-}
-
-// follow passes the known objects of ended streams to their successor, which may have another version of the resource. The resource
-// or the namespace may have been absent for long, and the deletions of its objects were missed.
-func (s *Set) follow(key dimensions.Key, stream *watching.Stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all watching.Objects
-	for ended, known := range s.left {
-		if !ended.Overlaps(key) {
-			continue
-		}
-		if all == nil {
-			all = known
-		} else {
-			maps.Copy(all, known)
-		}
-		delete(s.left, ended)
-	}
-	if all != nil {
-		stream.Inherit(all)
-	}
-}
-
-// leave keeps the known objects of a stream for a possible successor. A stream of another version that runs sees their ends itself.
-func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(stream.Known()) == 0 {
-		return
-	}
-	for other := range s.items {
-		if other.Dimension.Key().Overlaps(key) {
-			return
-		}
-	}
-	if s.left == nil {
-		s.left = map[dimensions.Key]watching.Objects{}
-	}
-	s.left[key] = stream.Known()
-}
-
-// isGone is Gone.
-func (s *Set) isGone(d dimensions.Dimension) bool { return s.Gone != nil && s.Gone(d) }
-
-// Each calls a function for all streams, which may wait. No stream ends during the call.
-func (s *Set) Each(do func(*Stream)) {
-	s.ending.Lock()
-	defer s.ending.Unlock()
-	for _, item := range s.Now() {
-		do(item)
-	}
-}
-
-// Now returns the present streams, which may end at any time. It does not wait for Each.
-func (s *Set) Now() []*Stream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.items))
-}
-
-func (s *Set) add(item *Stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.items == nil {
-		s.items = map[*Stream]bool{}
-	}
-	s.items[item] = true
-}
-
-func (s *Set) remove(item *Stream) {
-	s.ending.Lock()
-	defer s.ending.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.items, item)
-}
 
 // Stream serves one resource in one namespace: its watch, its objects, and the handlers of
 // its last generation.
@@ -172,25 +43,6 @@ type Stream struct {
 
 	claiming sync.Mutex // guards release
 	release  func()     // releases the claim
-}
-
-// Serve serves one resource in one namespace until the context ends. It then waits for the
-// workers of its objects, within the patience, and calls ended. It may return before: a stream that
-// waits for events of a shared watch has no goroutine. While the operator pauses, nothing is
-// watched, but queued events are still handled. If the resource or the namespace is gone by
-// then, all objects that were known are handled as deleted.
-func (c *Common) Serve(ctx context.Context, d *dimensions.Dimension, ended func()) {
-	if s := c.newStream(ctx, d); s != nil {
-		s.serve(ctx, ended)
-	} else {
-		ended()
-	}
-}
-
-// log returns the logger of streams. It is made for each use, because a logger takes half a
-// kilobyte.
-func (c *Common) log() *zerolog.Logger {
-	return new(c.Log.With().Str(loggers.Field, "kopf.reactor").Logger())
 }
 
 // newStream makes a stream; nil if its resource has no URL.
@@ -439,55 +291,6 @@ func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 			_ = s.watch.Again(ctx, sink) // it ends early with the context only
 		}
 	})
-}
-
-// queueSink feeds the queues of objects from a stream.
-type queueSink struct {
-	ctx        context.Context // of the workers: it outlives the stream
-	queues     *queueing.Queues
-	gate       *indexing.Gate // waits for the initial listing; nil if no gate waits
-	completion *completion.Completion
-	key        dimensions.Key // of the stream
-}
-
-// Event queues an event. The gate waits for each object of the initial listing.
-func (s *queueSink) Event(event watching.Event) {
-	if event.Type == watching.Listed {
-		s.completion.Add(event.Meta.Key())
-	}
-	s.put(queueing.Item{Event: event})
-}
-
-func (s *queueSink) put(it queueing.Item) {
-	if s.gate != nil && it.Type == watching.Listed && s.gate.Add() {
-		it.Indexed = sync.OnceFunc(s.gate.Done)
-	}
-	s.queues.Put(s.ctx, it)
-}
-
-// Listed ends the gate's wait for the listing itself.
-func (s *queueSink) Listed() {
-	s.completion.Listed(s.key)
-	s.over()
-}
-
-// over ends the gate's wait.
-func (s *queueSink) over() {
-	if s.gate != nil {
-		s.gate.Done()
-		s.gate = nil
-	}
-}
-
-// againSink is a queueSink for objects that have not changed.
-type againSink struct {
-	*queueSink
-	common *Common
-}
-
-// Event queues an object.
-func (s *againSink) Event(event watching.Event) {
-	s.put(queueing.Item{Event: event, Again: true, Standby: s.common.standsBy()})
 }
 
 // Reclaim claims the dimension of a stream for another generation. The former claim is given back afterwards, so that no other operator
