@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,65 +19,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/webhooks/wire"
 )
-
-// Limits bound the cost of requests. The zero value is valid.
-type Limits struct {
-	// Body bounds a review, and one object of a conversion, in bytes. The default of 8 MiB
-	// fits two objects of the largest size that the API server accepts (3 MiB).
-	Body int64
-
-	// Concurrent is the number of slots for requests that are handled at once. A request
-	// takes one slot for each 32 KiB, at most three quarters of all slots. It takes them
-	// after it has been read, and waits for them until its deadline. Default: 256.
-	Concurrent int
-
-	// Waiting bounds the requests that wait for slots. Beyond it, the client with the most of
-	// them loses its oldest one, which is refused. Default: 1,024.
-	Waiting int
-
-	// Conversion bounds a conversion request in bytes, because one request may hold all
-	// objects of a listing. Conversions bounds the requests at once. Defaults: 64 MiB, 8
-	// requests.
-	Conversion  int64
-	Conversions int
-
-	// Memory bounds the bodies of all admission reviews from their first byte to the answer,
-	// in bytes. A second bound of equal size applies to conversions, and a third one, of at
-	// least four times Conversion, to answers that are being sent. When the memory is full, the
-	// oldest unread body of the client with the most memory is dropped, or its oldest answer.
-	// Default: 128 MiB.
-	Memory int64
-
-	// ReadTimeout bounds the time to read the body of a request, in addition to the timeout
-	// of the request. Default: 10 seconds.
-	ReadTimeout time.Duration
-
-	// Timeout bounds a request, also one that announces a longer timeout. Default: 30
-	// seconds, the maximum of Kubernetes.
-	Timeout time.Duration
-
-	// Connections bound the connections of the servers of this package: all connections,
-	// those of one address, and those that have not delivered a review. Defaults: 2,048 in
-	// all, half of it for one address, and half of it without a review. The last bound is a
-	// quarter if clients must present certificates.
-	Connections conns.Limits
-}
-
-func (l Limits) withDefaults() Limits {
-	l.Body = cmp.Or(l.Body, 8<<20)
-	l.Concurrent = cmp.Or(l.Concurrent, 256)
-	l.Waiting = cmp.Or(l.Waiting, 1024)
-	l.Conversion = cmp.Or(l.Conversion, 64<<20)
-	l.Conversions = cmp.Or(l.Conversions, 8)
-	l.Memory = cmp.Or(l.Memory, 128<<20)
-	l.ReadTimeout = cmp.Or(l.ReadTimeout, 10*time.Second)
-	l.Timeout = cmp.Or(l.Timeout, 30*time.Second)
-	return l
-}
-
-// slotBytes is the request size that one slot covers. A decoded request may take 100 times
-// as much memory.
-const slotBytes = 32 << 10
 
 // Handler answers reviews. The caller must call Wait at the end.
 type Handler struct {
@@ -112,9 +51,6 @@ func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 		answers:     newMemory(answersOf(limits)),
 	}
 }
-
-// answersOf is the memory of all answers that are being sent: at least that of the largest answers of two conversions.
-func answersOf(l Limits) int64 { return max(l.Memory, 2*copiesOfAnswer*l.Conversion) }
 
 // weight is the number of slots for a size in bytes.
 func (s *slots) weight(size int) int { return min(1+size/slotBytes, max(1, s.all*3/4)) }
@@ -232,83 +168,6 @@ func guarded(do func() answer) (a answer) {
 	}()
 	defer panics.Recover(&panicked)
 	return do()
-}
-
-// reason is the group of the error in the log.
-func (a answer) reason() string {
-	var late lateError
-	switch {
-	case errors.As(a.err, &late):
-		return "late"
-	case errors.Is(a.err, errBusy):
-		return "busy"
-	}
-	return strconv.Itoa(a.code)
-}
-
-// errBusy is the error of a request that found no free slot in time.
-var errBusy = errors.New("too many reviews are under way")
-
-// answer is the response: a text in case of an error, else JSON.
-type answer struct {
-	code int
-	body []byte
-	err  error
-}
-
-func failed(err error) answer {
-	a := answer{code: http.StatusInternalServerError, err: err}
-	var bad *reviews.Error
-	if errors.As(err, &bad) {
-		a.code = bad.Code
-	}
-	a.body = fmt.Appendf(nil, "%d: %s", a.code, err)
-	if errors.Is(err, reviews.ErrNotObject) { // in the words of Kopf's server
-		a.body = []byte("500 Internal Server Error\n\nServer got itself in trouble")
-	}
-	return a
-}
-
-func (h *Handler) write(w http.ResponseWriter, r *http.Request, a answer) {
-	kind := "application/json; charset=utf-8"
-	if a.err != nil {
-		kind = "text/plain; charset=utf-8"
-		var bad *reviews.Error
-		if errors.As(a.err, &bad) && bad.Code != http.StatusNotFound { // a client that sends invalid requests has to repeat the handshake
-			w.Header().Set("Connection", "close")
-		}
-		h.log.warn(a.reason(), strings.TrimRight(fmt.Sprintf("A review for %q cannot be answered: %v\n%s", cut(r.URL.Path), a.err, panics.StackOf(a.err)), "\n"))
-	}
-	release, err := h.hold(w, r, len(a.body))
-	if err != nil {
-		a = failed(&reviews.Error{Code: http.StatusServiceUnavailable, Message: err.Error()})
-		kind = "text/plain; charset=utf-8"
-	}
-	defer release()
-	w.Header()["Content-Type"] = []string{kind}
-	w.Header()["Content-Length"] = []string{strconv.Itoa(len(a.body))}
-	w.WriteHeader(a.code)
-	_, _ = w.Write(a.body) // the client may have disconnected
-}
-
-// smallAnswer is the size of answers that are not counted: the buffer of a connection holds them.
-const smallAnswer = 4 << 10
-
-// hold counts an answer until it is sent. If there is no room for others, the client with the most of it loses its oldest one.
-func (h *Handler) hold(w http.ResponseWriter, r *http.Request, size int) (release func(), err error) {
-	if size <= smallAnswer {
-		return func() {}, nil
-	}
-	control := http.NewResponseController(w)
-	held, err := h.answers.beginIn(r.Context(), sharedOf(r.Context()), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
-	if err != nil {
-		return func() {}, err
-	}
-	if err := held.grow(r.Context(), int64(size)); err != nil {
-		held.release()
-		return func() {}, err
-	}
-	return held.release, nil
 }
 
 // withDeadline ends the context shortly before the client gives up, according to the timeout
