@@ -18,7 +18,7 @@ var makesServer = regexp.MustCompile(`\bhttp\.(Server\{|ListenAndServe|Serve\(|S
 // and has as many as they like.
 func TestServersHaveLimits(t *testing.T) {
 	var found []string
-	for _, folder := range []string{"abi", "internal", "stores", "host", "reactor", "webhooks", "operator", "cmd"} {
+	for _, folder := range []string{"abi", "internal", "stores", "host", "reactor", "artifacts", "webhooks", "operator", "hosting", "cmd"} {
 		files, err := goFiles(filepath.Join("..", folder))
 		if err != nil {
 			t.Fatal(err)
