@@ -42,6 +42,13 @@ class Asyncio(unittest.TestCase):
                       "  return [await done, await loop.create_task(own()), await loop.run_in_executor(None, len, 'a')]")
         self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[False, True, 1]] * 2)
 
+    def test_futures_of_kept_loops_are_those_of_all_daemons(self):
+        op = Operator("import asyncio, kopf\nkept, waits = [], []\n@kopf.daemon('kex')\nasync def fn(**_):\n  kept.append(asyncio.get_running_loop())\n"
+                      "  if len(kept) == 2:\n    waits.append(kept[0].create_future())\n    await waits[0]\n  else:\n    await asyncio.sleep(0.01)\n    waits[0].set_result(None)")
+        self.assertEqual([round(op.start(0, BODY, task=task).get("seconds", 0), 2) for task in (1, 2)], [0.01, 0.05])
+        time.sleep(0.02)
+        self.assertEqual([op.resume(task) for task in (1, 2)], [{"step": "done"}] * 2)
+
     def test_daemons_wait_for_locks_of_each_other(self):
         op = Operator("import asyncio, kopf\nLOCK = asyncio.Lock()\n@kopf.daemon('kex')\nasync def fn(**_):\n  async with LOCK: await asyncio.sleep(0.1)")
         steps = [op.start(0, BODY, task=task) for task in (1, 2, 3)]

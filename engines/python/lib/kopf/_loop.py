@@ -179,7 +179,13 @@ def _shared(name):
     return functools.wraps(method)(lambda self, *args, **kwargs: method(_other(self), *args, **kwargs))
 
 
-Loop.create_future, Loop.create_task, Loop.call_at = map(_shared, ("create_future", "create_task", "call_at"))
+def _future(loop):
+    """Be `create_future`. The client that keeps the loop is shared: who uses it in another loop can end the wait."""
+    running = _other(loop)
+    return asyncio.Future(loop=loop) if running is loop else running.create_shared_future()
+
+
+Loop.create_future, Loop.create_task, Loop.call_at = _future, _shared("create_task"), _shared("call_at")
 
 
 def _soon(callback, *args, context=None):
