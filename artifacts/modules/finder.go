@@ -136,7 +136,7 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Store != nil {
+	if f.Store != nil && f.Pull != Never { // otherwise the store has it, and may be one that can only be read
 		if err := f.keep(r, m, raw); err != nil {
 			return nil, err
 		}
@@ -144,12 +144,14 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 	return &Found{Name: m.Reference.String(), Manifest: m, Module: module}, nil
 }
 
-// keep stores the reference together with its digest.
+// keep stores the reference together with its digest. It writes nothing that the store has.
 func (f *Finder) keep(r oci.Reference, m *oci.Manifest, raw []byte) error {
-	if _, err := f.Store.Put(raw); err != nil {
-		return fmt.Errorf("%s: %w", r, err)
-	}
 	entry := store.Entry{Name: r.Name(), Digest: m.Reference.Digest, Size: m.Module.Size, Pulled: time.Now().UTC().Truncate(time.Second)}
+	if _, err := f.Store.Get(entry.Digest); err != nil {
+		if _, err := f.Store.Put(raw); err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+	}
 	if known, err := f.Store.Find(entry.Name); err == nil && known.Digest == entry.Digest {
 		return nil
 	}

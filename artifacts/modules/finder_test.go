@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
@@ -67,6 +68,37 @@ func TestWhenRegistriesAreAsked(t *testing.T) {
 	fetched(t, f, tag, second)
 	if n := len(r.Requests()) - asked; n != 1 {
 		t.Errorf("%d requests for what is in the store, want one for the tag", n)
+	}
+}
+
+// TestWhatTheStoreHasIsNotWritten: a store can be on a file system that is read-only, as in an image, and was refused there.
+func TestWhatTheStoreHasIsNotWritten(t *testing.T) {
+	f, r := finder(t), ocitest.New(t)
+	module := wasm("module")
+	digest := r.Pack(t, "v1", module)
+	fetched(t, f, r.Ref("v1").String(), module)
+	before := time.Now().Add(-time.Hour)
+	parts, err := filepath.Glob(filepath.Join(f.Store.Dir(), "*", "*", "*"))
+	if err != nil || len(parts) == 0 {
+		t.Fatal(err)
+	}
+	for _, part := range parts {
+		if err := os.Chtimes(part, before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pull, names := range map[modules.When][]string{
+		modules.Always: {r.Ref("v1").String()}, modules.Missing: {r.Ref("v1").String()}, modules.Never: {r.Ref("v1").String(), r.Ref("v1").At(digest).String()},
+	} {
+		f.Pull = pull
+		for _, name := range names {
+			fetched(t, f, name, module)
+		}
+	}
+	for _, part := range parts {
+		if info, err := os.Stat(part); err != nil || time.Since(info.ModTime()) < time.Minute {
+			t.Errorf("%s was written again: %v", part, err)
+		}
 	}
 }
 
