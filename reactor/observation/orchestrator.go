@@ -2,6 +2,7 @@ package observation
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -108,6 +109,9 @@ func (o *Orchestrator) adjust(ctx context.Context) {
 // they are called again, so other changes (short names, categories, the preferred version) are no reason. In Kopf, nothing is.
 func (o *Orchestrator) redefined(d *dimensions.Dimension, was selectors.Resource) bool {
 	is := d.Resource
+	if reflect.DeepEqual(is, was) {
+		return false
+	}
 	return is.Kind != was.Kind || is.Namespaced != was.Namespaced || is.HasStatus() != was.HasStatus() ||
 		!d.Peering && o.Alike != nil && !o.Alike(was, is)
 }
