@@ -10,5 +10,5 @@ func volumeOf(dir string) int64 {
 	if syscall.Statfs(dir, &volume) != nil {
 		return 0
 	}
-	return int64(volume.Blocks) * int64(volume.Bsize)
+	return int64(volume.Blocks) * int64(volume.Bsize) //nolint:unconvert // other systems have other types
 }
