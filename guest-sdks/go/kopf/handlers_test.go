@@ -92,6 +92,9 @@ func TestObjectWithoutAnything(t *testing.T) {
 	if !c.Started().IsZero() || c.Diff()[0].New.Len() != 0 {
 		t.Errorf("started %v, diff %v", c.Started(), c.Diff())
 	}
+	if path, err := kopf.Encode(c.Diff()[0].Path); err != nil || string(path) != "[]" {
+		t.Errorf("the path of the whole is %s, %v", path, err)
+	}
 }
 
 func TestPatch(t *testing.T) {

@@ -117,7 +117,7 @@ type DiffItem struct {
 func (c *Comparison) Diff() []DiffItem {
 	var diff []DiffItem
 	for _, item := range segment(c.task, abi.TagDiff, "diff").Items() {
-		d := DiffItem{Op: item.Get(0).String(), Old: item.Get(2), New: item.Get(3)}
+		d := DiffItem{Op: item.Get(0).String(), Path: []string{}, Old: item.Get(2), New: item.Get(3)} // the path of the whole is a list in JSON, too
 		for _, key := range item.Get(1).Items() {
 			d.Path = append(d.Path, key.String())
 		}
