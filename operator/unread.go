@@ -10,17 +10,20 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// sayUnread warns of configuration that no module gets, because all of them declare the keys that they want: a mistyped key would have
-// no effect.
+// sayUnread warns of modules without handlers, and of configuration that no module gets, because all of them declare the keys that they
+// want: a mistyped key would have no effect.
 func (op *Operator) sayUnread() {
+	o := &op.options
+	log := o.Log.With().Str(loggers.Field, "kopf.modules").Logger()
 	var registrations []*abi.Registration
 	for _, module := range op.living {
 		registrations = append(registrations, module.Registration())
+		if len(module.Registration().Handlers) == 0 {
+			log.Warn().Msg(fmt.Sprintf("%s registers no handlers, so it does nothing.", module.Name()))
+		}
 	}
-	o := &op.options
 	given := slices.Concat(slices.Collect(maps.Keys(o.Host.Config)), slices.Collect(maps.Keys(o.Host.Secrets)))
 	if keys, wanted := unread(given, registrations); len(keys) > 0 {
-		log := o.Log.With().Str(loggers.Field, "kopf.modules").Logger()
 		log.Warn().Msg(fmt.Sprintf("No module reads the configuration of %s: what the modules want is %s.", strings.Join(keys, ", "), strings.Join(wanted, ", ")))
 	}
 }

@@ -184,6 +184,15 @@ func TestScriptIsRefused(t *testing.T) {
 	})
 }
 
+// TestScriptWithoutHandlers: nothing would happen, and nothing would say why.
+func TestScriptWithoutHandlers(t *testing.T) {
+	t.Parallel()
+	got := kopf(t, []string{"KUBECONFIG=/dev/null"}, "run", "-A", "--engine", engine(t), script(t, "function create() {}"))
+	if want := "op.js registers no handlers, so it does nothing."; !strings.Contains(got.stderr, want) {
+		t.Errorf("no %q in:\n%s", want, got.stderr)
+	}
+}
+
 // TestHostileScript: what handlers do wrong ends their calls, and nothing else; errors
 // have their place in the script.
 func TestHostileScript(t *testing.T) {
