@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -94,6 +95,8 @@ func (r Rules) check(got result) error {
 		return errors.New("proxy_url is a field of the class grant: it needs --allow-proxy")
 	case (len(got.CertificateData) > 0) != (len(got.PrivateKeyData) > 0):
 		return errors.New("certificate_data and private_key_data belong together")
+	case strings.ContainsAny(got.Token+got.Scheme, "\r\n"): // no request could be sent
+		return errors.New("token: it has a line break, as most files have at their end: remove it")
 	}
 	return nil
 }

@@ -101,6 +101,7 @@ func TestBadResultsOfLoginHandlers(t *testing.T) {
 		{"unknown login", `{"login":"root"}`, `the host has no login "root"`},
 		{"more than limits", `{"login":"kubeconfig","token":"t"}`, "can be limited by priority, expiration and default_namespace only"},
 		{"impersonation", `{"login":"kubeconfig","username":"root"}`, "can be limited by"},
+		{"a token of a file", `{"token":"t0ken\n"}`, "token: it has a line break, as most files have at their end: remove it"},
 		{"no time", `{"expiration":"soon"}`, `expiration: "soon" is not a time like`},
 	}
 	for _, test := range tests {
