@@ -86,7 +86,7 @@ func TestWorkOfIndicesCounts(t *testing.T) {
 
 // TestDecodingOfEventsCounts: a tenant whose handlers want none of its large objects let the host decode each of their events for nothing.
 func TestDecodingOfEventsCounts(t *testing.T) {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindEvent, ID: "fn", Resource: &resource, Annotations: map[string]abi.Raw{"a": abi.Raw(`"b"`)}}}})
 	if err != nil {
 		t.Fatal(err)
