@@ -79,42 +79,6 @@ scenarios:
 `))
 }
 
-// TestDeletionHandlersAreCalledOnceWhileDaemonsEnd: they were called again and again until the daemon had ended, at once if they store progress.
-func TestDeletionHandlersAreCalledOnceWhileDaemonsEnd(t *testing.T) {
-	guest := &guesttest.Guest{
-		Handlers: []abi.Handler{
-			guesttest.Declared(abi.KindDaemon, "slow", `{"cancellation_backoff":5,"cancellation_timeout":5}`), guesttest.Declared(abi.KindDelete, "remove", ""),
-		},
-		Do: map[string]guesttest.Handler{
-			"slow": func(_ *guesttest.Call, answer *abi.Answer) *abi.Step {
-				if answer == nil {
-					return &abi.Step{Step: abi.StepWait, Seconds: new(1000.0)}
-				}
-				return guesttest.Patch(`{}`)
-			},
-			"remove": func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
-				if c.Retry < 1 {
-					return guesttest.Temporary("later", 1)
-				}
-				return guesttest.Patch(`{}`)
-			},
-		},
-	}
-	shows(t, "ok   op_test.yaml: once (3 calls, 1m12s in 0s)\n", results(t, guest, `
-scenarios:
-- name: once
-  steps:
-  - apply: `+object+`
-  - advance: 5s
-  - delete: KopfExample/a
-  - advance: 3s
-  - expect: {calls: {remove: 2}}
-  - change: {kind: KopfExample, metadata: {name: a}, spec: {field: other}}
-  - advance: 1m
-  - expect: {calls: {remove: 0}, absent: KopfExample/a}
-`))
-}
-
 func TestUnmetExpectationsReadLikeADiff(t *testing.T) {
 	guest := &guesttest.Guest{
 		Handlers: []abi.Handler{guesttest.Declared(abi.KindCreate, "create_fn", ""), guesttest.Declared(abi.KindUpdate, "update_fn", "")},

@@ -97,7 +97,7 @@ const (
 )
 
 // handleChange calls the handlers of a change, and stores their progress.
-func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause, ending bool) ([]time.Duration, error) {
+func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]time.Duration, error) {
 	p, m, reason := c.p, c.memory, changed.Change().Reason
 	if !reason.Handled() {
 		changed.Log.Debug(informational[reason])
@@ -145,21 +145,13 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause, endin
 	if err != nil {
 		return nil, err
 	}
-	waits := reason == causes.Delete && ending // the object and its events go on, and the handlers must not be called again
-	record := x.RecordForPurge
-	if waits {
-		record = x.Record
-	}
-	c.Work(ctx, records, func() { state, err = record(changed, state, outcomes) })
+	c.Work(ctx, records, func() { state, err = x.RecordForPurge(changed, state, outcomes) })
 	if err != nil {
 		return nil, err
 	}
 	if !state.Done() {
 		m.stateLoss.unfinished(changed.Change())
 		return state.Delays(time.Now()), nil
-	}
-	if waits {
-		return nil, nil
 	}
 	counts := state.Counts()
 	changed.Log.Info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(reason.Title()), counts.Success, counts.Failure))

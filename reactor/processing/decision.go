@@ -64,7 +64,7 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	case !clean:
 		return plan{delays: delays}, nil
 	default:
-		more, err := c.handleChange(ctx, changed, len(delays) > 0)
+		more, err := c.handleChange(ctx, changed)
 		if err != nil {
 			return plan{matched: true}, err
 		}
