@@ -51,6 +51,10 @@ type Wanted struct {
 	// Forbidden reports whether the API server does not let the operator have the objects: then
 	// it keeps them from no other one. It does not block. Nil: it does let it.
 	Forbidden func() bool
+
+	// Refused asks the API server whether it does not let the operator have the objects, before an operator of a lower precedence
+	// loses them. Nil: it does let it.
+	Refused func() bool
 }
 
 // patience bounds the time that an operator has to end when another one takes its objects.
@@ -71,7 +75,7 @@ type claim struct {
 // has it, or one that may not have it, that operator is refused, and Claim waits for its end.
 // The returned release gives the claim back.
 //
-// Errors: ErrOverlap; the end of the context.
+// Errors: ErrOverlap, also if the API server refuses what others would lose; the end of the context.
 func (s *Claims) Claim(ctx context.Context, by Claimant, w Wanted) (release func(), err error) {
 	kept, err := placesOf(w.Persistence.DiffBase)
 	if err != nil {
@@ -82,6 +86,9 @@ func (s *Claims) Claim(ctx context.Context, by Claimant, w Wanted) (release func
 		forbidden: w.Forbidden, gone: make(chan struct{}),
 	}
 	release = func() { s.drop(func(other *claim) bool { return other == c }) }
+	if other, what := s.lesser(c); other != nil && w.Refused != nil && w.Refused() {
+		return nil, fmt.Errorf("%w; the API server does not let %s list them", c.refusal(other, what), c.Operator)
+	}
 	losers, err := s.add(c)
 	if err != nil {
 		return nil, err
@@ -101,6 +108,18 @@ func (s *Claims) Claim(ctx context.Context, by Claimant, w Wanted) (release func
 		}
 	}
 	return release, nil
+}
+
+// lesser returns a claim of a lower precedence that overlaps with another one, and what they share; nil if there is none.
+func (s *Claims) lesser(c *claim) (other *claim, what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other := range s.items {
+		if what := c.overlap(other); what != "" && other.Precedence < c.Precedence {
+			return other, what
+		}
+	}
+	return nil, ""
 }
 
 // add adds a claim, unless it overlaps with a claim that does not yield. It returns those that

@@ -89,17 +89,19 @@ func TestClaims(t *testing.T) {
 }
 
 // TestClaimsThatYield: an operator of a higher precedence takes the objects of others, as anyone does from an operator that may not
-// have them. It waits until the other one has ended.
+// have them. It waits until the other one has ended. One that the API server refuses takes nothing: both took the objects from each
+// other again and again.
 func TestClaimsThatYield(t *testing.T) {
 	for _, tt := range []struct {
-		name              string
-		first, second     int
-		forbidden, yields bool
+		name                       string
+		first, second              int
+		forbidden, refused, yields bool
 	}{
-		{"a higher precedence", 0, 1, false, true},
-		{"equal ones", 1, 1, false, false},
-		{"a lower one", 1, 0, false, false},
-		{"objects that the first one may not have", 0, 0, true, true},
+		{"a higher precedence", 0, 1, false, false, true},
+		{"equal ones", 1, 1, false, false, false},
+		{"a lower one", 1, 0, false, false, false},
+		{"objects that the first one may not have", 0, 0, true, false, true},
+		{"objects that the second one may not have", 0, 1, false, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -112,6 +114,7 @@ func TestClaimsThatYield(t *testing.T) {
 				if _, err := shared.Claim(t.Context(), claims.Claimant{Owner: 1, Operator: "one", Precedence: tt.first, Refuse: func(err error) { refused = err }}, wanted); err != nil {
 					t.Fatal(err)
 				}
+				wanted.Refused = func() bool { return tt.refused }
 				claimed := make(chan error, 1)
 				go func() { // ends in the bubble
 					_, err := shared.Claim(t.Context(), claims.Claimant{Owner: 2, Operator: "two", Precedence: tt.second, Refuse: func(error) {}}, wanted)

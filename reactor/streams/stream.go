@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/claims"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/generations"
@@ -305,7 +308,7 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	if s.common.Claims != nil && len(handlers.Changing)+len(handlers.Spawning) > 0 { // other handlers store nothing on the objects
 		var err error
 		if release, err = s.common.Claims.Claim(s.reading, s.common.By, claims.Wanted{
-			Dimension: s.Dimension, Persistence: s.common.Settings.Persistence, Forbidden: func() bool { return s.watch.Health().Forbidden },
+			Dimension: s.Dimension, Persistence: s.common.Settings.Persistence, Forbidden: func() bool { return s.watch.Health().Forbidden }, Refused: s.isRefused,
 		}); err != nil {
 			return err
 		}
@@ -315,6 +318,13 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	}
 	s.release = release
 	return nil
+}
+
+// isRefused asks the API server whether it refuses to list the objects.
+func (s *Stream) isRefused() bool {
+	_, err := s.common.Client.Get(s.reading, s.watch.Path, url.Values{"limit": {"1"}})
+	code, _ := clients.Code(err)
+	return code == http.StatusForbidden
 }
 
 // unclaim gives back the claim of a stream, unless the operator ends: its daemons may still work on the objects.
