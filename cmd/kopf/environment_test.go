@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +41,30 @@ func TestFlagsFromTheEnvironment(t *testing.T) {
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("--%s is %q, want %q", tt.flag, got, tt.want)
+			}
+		})
+	}
+}
+
+// A mistyped variable has no effect, such as a demand for signatures. Kubernetes sets those of services.
+func TestMistypedVariablesAreNamed(t *testing.T) {
+	for name, want := range map[string]string{
+		"KOPF_RUN_NAMSPACE":           "Warning: the variable KOPF_RUN_NAMSPACE has no effect: did you mean KOPF_RUN_NAMESPACE?\n",
+		"KOPF_RUN_VERIFICATION_KEYS":  "Warning: the variable KOPF_RUN_VERIFICATION_KEYS has no effect: did you mean KOPF_RUN_VERIFICATION_KEY?\n",
+		"KOPF_RUN_CLUSTER_WIDE":       "Warning: the variable KOPF_RUN_CLUSTER_WIDE has no effect: did you mean KOPF_RUN_CLUSTERWIDE?\n",
+		"KOPF_RUN_PORT":               "",
+		"KOPF_RUN_SERVICE_HOST":       "",
+		"KOPF_RUN_SERVICE_PORT":       "",
+		"KOPF_RUN_PORT_443_TCP_PROTO": "",
+		"KOPF_RUN_PATHS":              "",
+		"KOPF_SERVE_NAMSPACE":         "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "x")
+			cmd, stderr := newRunCmd(io.Discard, io.Discard), &strings.Builder{}
+			cmd.SetErr(stderr)
+			if err := fromEnvironment(cmd); err != nil || stderr.String() != want {
+				t.Errorf("%v, %q", err, stderr)
 			}
 		})
 	}
