@@ -57,7 +57,7 @@ type Options struct {
 	AllowOverlap bool
 
 	// Precedence decides which of two operators of this process gets objects that both would handle
-	// with the same state: the one with the higher precedence, if it may list them. The other one ends with ErrOverlap.
+	// with the same state: the one with the higher precedence, if it may list and patch them. The other one ends with ErrOverlap.
 	// Of two equal ones, the first one that may list the objects keeps them. Default: 0.
 	Precedence int
 

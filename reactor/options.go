@@ -49,7 +49,7 @@ type Options struct {
 	Claims *claims.Claims
 
 	// Precedence decides which operator gets objects that another one handles with the same
-	// state: the one with the higher precedence, if it may list them, and with equal ones the first one.
+	// state: the one with the higher precedence, if it may list and patch them, and with equal ones the first one.
 	Precedence int
 
 	// Memo is the memo of the operator. Default (nil): an empty memo.

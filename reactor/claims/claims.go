@@ -87,7 +87,7 @@ func (s *Claims) Claim(ctx context.Context, by Claimant, w Wanted) (release func
 	}
 	release = func() { s.drop(func(other *claim) bool { return other == c }) }
 	if other, what := s.lesser(c); other != nil && w.Refused != nil && w.Refused() {
-		return nil, fmt.Errorf("%w; the API server does not let %s list them", c.refusal(other, what), c.Operator)
+		return nil, fmt.Errorf("%w; %s may not list and patch them", c.refusal(other, what), c.Operator)
 	}
 	losers, err := s.add(c)
 	if err != nil {

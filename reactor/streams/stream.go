@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/claims"
-	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/generations"
@@ -23,6 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/processing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/rights"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -320,11 +318,16 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	return nil
 }
 
-// isRefused asks the API server whether it refuses to list the objects.
+// isRefused asks the API server whether the operator may not list the objects, or not patch them. Without an answer, it may.
 func (s *Stream) isRefused() bool {
-	_, err := s.common.Client.Get(s.reading, s.watch.Path, url.Values{"limit": {"1"}})
-	code, _ := clients.Code(err)
-	return code == http.StatusForbidden
+	r := &s.Dimension.Resource
+	for _, verb := range []string{"list", "patch"} {
+		question := rights.Question{Resource: &rights.Resource{Verb: verb, Group: r.Group, Version: r.Version, Plural: r.Plural, Namespace: s.Dimension.Namespace}}
+		if allowed, err := question.Ask(s.reading, s.common.Client.Ask); err == nil && !allowed {
+			return true
+		}
+	}
+	return false
 }
 
 // unclaim gives back the claim of a stream, unless the operator ends: its daemons may still work on the objects.
