@@ -44,8 +44,8 @@ func TestLargeStructsHaveAReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Which structs have more than 15 fields or 20 methods, and why?\n")
-	section, _, found := strings.Cut(section, "\n## ")
+	_, section, _ := strings.Cut(string(text), "\n### Which structs have more than 15 fields or 20 methods, and why?\n")
+	section, _, found := strings.Cut(section, "\n### ")
 	if !found {
 		t.Fatal("RATIONALE.md has no section about large structs")
 	}
