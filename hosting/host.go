@@ -28,6 +28,10 @@ import (
 // tenant could use up the memory of the machine, by many handlers that wait.
 const DefaultInstanceMemory = 2 << 30
 
+// enoughMemory is how much memory a host needs for the defaults of all limits of memory, in bytes: one operator that uses all that
+// they allow takes 5 GiB. With less, they are a part of the defaults.
+const enoughMemory = 8 << 30
+
 // DefaultComputeRate is the ComputeRate of hosted operators: one processor on average. Weights
 // share the processors only among those that want them at the same time.
 const DefaultComputeRate = time.Minute
@@ -54,6 +58,10 @@ type Options struct {
 	// Name names the host in the statuses that it reports, so that two hosts without Replica notice each other. With Replica,
 	// it is unused.
 	Name string
+
+	// Memory is what the process may use, in bytes, as the limit of a container: with less than 8 GiB, the defaults of the limits of
+	// memory are as much lower, so that one operator cannot use it up. 0: it is unknown, or has no limit.
+	Memory int64
 
 	// Base are the options that all operators have. Its limits and its settings are the
 	// defaults of each operator. Its limits, and those settings that can cost other operators
@@ -148,7 +156,12 @@ func New(o Options) *Host {
 	if o.Base.Settings == nil {
 		o.Base.Settings = settings.Default()
 	}
-	o.Base.Host.InstanceMemory = cmp.Or(o.Base.Host.InstanceMemory, DefaultInstanceMemory)
+	part := 1.0
+	if o.Memory > 0 {
+		part = min(1, float64(o.Memory)/enoughMemory)
+	}
+	o.Base.Host.InstanceMemory = cmp.Or(o.Base.Host.InstanceMemory, int(part*DefaultInstanceMemory))
+	o.Base.Host.Held = o.Base.Host.Held.WithPart(part)
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{

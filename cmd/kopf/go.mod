@@ -3,6 +3,7 @@ module github.com/kopf-wasm/kopf/cmd/kopf
 go 1.26.0
 
 require (
+	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/google/go-cmp v0.7.0
 	github.com/kopf-wasm/kopf v0.0.0
 	github.com/kopf-wasm/kopf/abi v0.0.0
@@ -71,6 +72,7 @@ require (
 	github.com/oklog/ulid/v2 v2.1.1 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
 	github.com/opencontainers/image-spec v1.1.1 // indirect
+	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/prometheus/client_golang v1.24.0 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect

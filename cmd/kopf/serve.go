@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -196,6 +198,15 @@ func (o *serveOptions) base() (base operator.Options, err error) {
 	return base, nil
 }
 
+// available is the limit of memory of the container that this process is in, in bytes; 0 if there is none.
+func available() int64 {
+	limit, err := memlimit.FromCgroup()
+	if err != nil {
+		return 0 // on other systems than Linux, too
+	}
+	return int64(min(limit, math.MaxInt64))
+}
+
 // run serves until a signal comes.
 func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if o.install || o.watchRoles || o.dryRun {
@@ -252,7 +263,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	options := hosting.Options{
-		Places: namespaces, Name: replicas.NewName(ctx),
+		Places: namespaces, Name: replicas.NewName(ctx), Memory: available(),
 		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
 	}
 	if admission != nil {
@@ -344,7 +355,7 @@ func (o *serveOptions) check(stdout io.Writer) error {
 		fmt.Fprintf(stdout, "%s: no operators are declared: put manifests (*.yaml, *.yml, *.json) of WasmOperators into it\n", cell(o.dir))
 	}
 	for _, d := range declared {
-		if err := errors.Join(hosting.Check(hosting.Options{Base: base, GrantedSettings: o.settings}, &d), modules.check(&d)); err != nil {
+		if err := errors.Join(hosting.Check(hosting.Options{Memory: available(), Base: base, GrantedSettings: o.settings}, &d), modules.check(&d)); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", d.Key, err))
 			continue
 		}

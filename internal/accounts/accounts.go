@@ -7,6 +7,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,23 +94,28 @@ type Limits struct {
 
 // WithDefaults replaces zero fields by the defaults.
 func (l Limits) WithDefaults() Limits {
+	l = l.WithPart(1)
+	l.MemoLimit, l.MaxChildren = cmp.Or(l.MemoLimit, 16<<20), cmp.Or(l.MaxChildren, 10_000)
+	return l
+}
+
+// WithPart replaces the zero fields of what an operator may have altogether by a part of their defaults.
+func (l Limits) WithPart(part float64) Limits {
 	for _, field := range []struct {
 		at    *int
 		value int
 	}{
-		{&l.MemoLimit, 16 << 20},
 		{&l.MemoMemory, 256 << 20},
 		{&l.IndexMemory, 1 << 30},
 		{&l.PendingMemory, 256 << 20},
 		{&l.BodyMemory, 512 << 20},
-		{&l.MaxChildren, 10_000},
 		{&l.ChildMemory, 256 << 20},
 		{&l.PatchMemory, 256 << 20},
 		{&l.AnswerMemory, 256 << 20},
 		{&l.ReviewMemory, 256 << 20},
 	} {
 		if *field.at == 0 {
-			*field.at = field.value
+			*field.at = int(part * float64(field.value))
 		}
 	}
 	return l

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,36 +155,6 @@ func TestEntries(t *testing.T) {
 	list()
 	if left, err := os.ReadDir(filepath.Join(s.Dir(), "blobs", "sha256")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
-	}
-}
-
-// TestStoresThatCanOnlyBeRead: the store of an image. Nothing can be removed from it, so it needs no lock.
-func TestStoresThatCanOnlyBeRead(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("SKIPPED: root can write everywhere")
-	}
-	s, err := Open(filepath.Join(t.TempDir(), "modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := s.Put([]byte("content"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(s.Dir(), 0o500); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod(s.Dir(), 0o700) }) // the folder has to go
-	done, err := s.Share()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
-	if _, err := s.Get(digest); err != nil {
-		t.Error(err)
-	}
-	if err := s.Sweep(); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("removing: %v", err)
 	}
 }
 

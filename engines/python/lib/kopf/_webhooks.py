@@ -97,7 +97,6 @@ def described(server):
                     "let it yield a service for one of these, or use the option --admission-server of `kopf run`.") from cause
 
 
-
 def _plain(value):
     if isinstance(value, bytes):
         return value.decode()
