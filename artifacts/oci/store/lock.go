@@ -16,7 +16,7 @@ func (s *Store) lock(alone bool) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil && !alone && isReadOnly(err) { // as the store of an image: it can still be read
 		if f, err = os.Open(path); errors.Is(err, fs.ErrNotExist) {
-			return func() {}, nil // nobody else can remove anything either
+			return func() {}, nil // no other process can remove anything, either
 		}
 	}
 	if err != nil {
