@@ -53,6 +53,9 @@ func (s *Server) answer(r *http.Request, body []byte) (*http.Response, error) {
 	path := strings.Trim(r.URL.Path, "/")
 	switch path {
 	case "api", "apis":
+		if !strings.Contains(r.Header.Get("Accept"), "APIGroupDiscoveryList") {
+			return response(http.StatusOK, s.versions(path == "api")), nil
+		}
 		rsp := response(http.StatusOK, s.discovery(path == "api"))
 		rsp.Header.Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 		return rsp, nil
@@ -64,6 +67,9 @@ func (s *Server) answer(r *http.Request, body []byte) (*http.Response, error) {
 	}
 	t, err := s.target(path)
 	if err != nil {
+		if list := s.listed(path); list != nil && r.Method == http.MethodGet {
+			return response(http.StatusOK, list), nil
+		}
 		return nil, err
 	}
 	return t.serve(r, body)

@@ -4,11 +4,15 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // verbs are those of all resources.
 var verbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
+// subverbs are those of all subresources.
+var subverbs = []string{"get", "patch", "update"}
 
 // builtin are the resources that operators use most.
 var builtin = []selectors.Resource{
@@ -112,8 +116,60 @@ func described(r selectors.Resource) dicts.Object {
 	}
 	subresources := []any{}
 	for _, name := range r.Subresources {
-		subresources = append(subresources, dicts.Object{"subresource": name, "verbs": dicts.List([]string{"get", "patch", "update"})})
+		subresources = append(subresources, dicts.Object{"subresource": name, "verbs": dicts.List(subverbs)})
 	}
 	doc["subresources"] = subresources
 	return doc
+}
+
+// versions is the document about the versions of the core group, or about those of all other ones. Clients get it that do not ask for
+// all resources at once, such as kubernetes.dynamic of Python.
+func (s *Server) versions(core bool) dicts.Object {
+	names, groups := []any{}, []any{}
+	seen, versions := map[string]bool{}, map[string][]any{}
+	var order []string
+	for _, r := range s.resources {
+		id := r.APIVersion()
+		if (r.Group == "") != core || seen[id] {
+			continue
+		}
+		seen[id] = true
+		names = append(names, r.Version)
+		if versions[r.Group] == nil {
+			order = append(order, r.Group)
+		}
+		versions[r.Group] = append(versions[r.Group], dicts.Object{"groupVersion": id, "version": r.Version})
+	}
+	if core {
+		return dicts.Object{"kind": "APIVersions", "versions": names}
+	}
+	for _, group := range order {
+		groups = append(groups, dicts.Object{"name": group, "versions": versions[group], "preferredVersion": versions[group][0]})
+	}
+	return dicts.Object{"apiVersion": "v1", "kind": "APIGroupList", "groups": groups}
+}
+
+// listed is the document about the resources of the version at a path; nil: there is no such version.
+func (s *Server) listed(path string) dicts.Object {
+	var list []any
+	var version string
+	for _, r := range s.resources {
+		if at, err := apipath.Of(apipath.Target{Group: r.Group, Version: r.Version}); err != nil || string(at) != "/"+path {
+			continue
+		}
+		version = r.APIVersion()
+		list = append(list, dicts.Object{
+			"name": r.Plural, "singularName": r.Singular, "kind": r.Kind, "namespaced": r.Namespaced,
+			"verbs": dicts.List(r.Verbs), "shortNames": dicts.List(r.Shortcuts), "categories": dicts.List(r.Categories),
+		})
+		for _, name := range r.Subresources {
+			list = append(list, dicts.Object{
+				"name": r.Plural + "/" + name, "singularName": "", "kind": r.Kind, "namespaced": r.Namespaced, "verbs": dicts.List(subverbs),
+			})
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return dicts.Object{"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": version, "resources": list}
 }

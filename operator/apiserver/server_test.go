@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -205,34 +206,44 @@ func TestWatchesContinueFromVersions(t *testing.T) {
 	})
 }
 
+// TestResourcesAreDiscovered: all at once, and by clients that ask for each version, such as kubernetes.dynamic of Python.
 func TestResourcesAreDiscovered(t *testing.T) {
-	s := New(append(examples, Guessed(dicts.Object{"apiVersion": "example.com/v1", "kind": "Policy"})))
-	found, err := discovery.Scan(t.Context(), func(ctx context.Context, p apipath.Path, _ string) (string, []byte, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cluster"+string(p), http.NoBody)
+	for _, atOnce := range []bool{true, false} {
+		s := New(append(slices.Clone(examples), Guessed(dicts.Object{"apiVersion": "example.com/v1", "kind": "Policy"})))
+		found, err := discovery.Scan(t.Context(), func(ctx context.Context, p apipath.Path, accept string) (string, []byte, error) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cluster"+string(p), http.NoBody)
+			if err != nil {
+				return "", nil, err
+			}
+			if atOnce {
+				r.Header.Set("Accept", accept)
+			}
+			rsp, err := s.RoundTrip(r)
+			if err != nil {
+				return "", nil, err
+			}
+			defer rsp.Body.Close()
+			text, err := io.ReadAll(rsp.Body)
+			return rsp.Header.Get("Content-Type"), text, err
+		})
 		if err != nil {
-			return "", nil, err
+			t.Fatal(err)
 		}
-		rsp, err := s.RoundTrip(r)
-		if err != nil {
-			return "", nil, err
+		names := map[string]bool{}
+		for _, r := range found {
+			names[r.String()] = true
+			if r.Kind == "KopfExample" && !cmp.Equal(r.Subresources, []string{"status"}) {
+				t.Errorf("at once %t: subresources of %s: %v", atOnce, r, r.Subresources)
+			}
 		}
-		defer rsp.Body.Close()
-		text, err := io.ReadAll(rsp.Body)
-		return rsp.Header.Get("Content-Type"), text, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]bool{}
-	for _, r := range found {
-		names[r.String()] = true
-		if r.Kind == "KopfExample" && !cmp.Equal(r.Subresources, []string{"status"}) {
-			t.Errorf("subresources of %s: %v", r, r.Subresources)
+		for _, name := range []string{"pods.v1", "deployments.v1.apps", "kopfexamples.v1.kopf.dev", "kopfexamples.v2.kopf.dev", "policies.v1.example.com"} {
+			if !names[name] {
+				t.Errorf("at once %t: %s is not found", atOnce, name)
+			}
 		}
 	}
-	for _, name := range []string{"pods.v1", "deployments.v1.apps", "kopfexamples.v1.kopf.dev", "kopfexamples.v2.kopf.dev", "policies.v1.example.com"} {
-		if !names[name] {
-			t.Errorf("%s is not found", name)
-		}
+	s := New(nil)
+	if got := ask(t, s, "GET", "/apis/absent.example.com/v1", "", "", "reason"); got != `404 "NotFound"` {
+		t.Errorf("a version that is absent: %s", got)
 	}
 }
