@@ -336,8 +336,7 @@ func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.
 	initial.Indexed.Add() // until the first streams are known
 	orchestrator := observation.NewOrchestrator()
 	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepareDimension, op.serveDimension, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })
-	orchestrator.Launched = op.completion.Begin
-	orchestrator.Alike = func(was, is selectors.Resource) bool { return op.generations.Present().Registry.Alike(was, is) }
+	orchestrator.Launched, orchestrator.Alike = op.completion.Begin, op.alike
 	op.identity = sync.OnceValue(func() string {
 		if op.Identity != "" {
 			return op.Identity // without a look at the network

@@ -107,3 +107,27 @@ func TestSelectorsThatFailForServedResources(t *testing.T) {
 		stop()
 	})
 }
+
+// Selectors of settings can name categories and short names. A stream that kept those of the former definition would get other objects
+// than the settings say, such as those of another shard.
+func TestRedefinedResourcesWithSelectorsOfSettings(t *testing.T) {
+	event := abi.Handler{Kind: abi.KindEvent, ID: "event_fn", Resource: &abi.Selector{Group: new("example.com"), Version: "v1", Plural: "apples"}}
+	registry, err := registries.New(&reactortest.Counting{Handlers: []abi.Handler{event}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := configured(t, map[string]string{"watching.label_selectors": `[{"resource": {"category": "fruit"}, "selector": "app=mine"}]`})
+	e, err := op.newGeneration(0, registry, calls.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op.generations.Replace(e)
+	was := selectors.Resource{Group: "example.com", Version: "v1", Plural: "apples", Preferred: true}
+	for category, alike := range map[string]bool{"all": true, "fruit": false} {
+		is := was
+		is.Categories = []string{category}
+		if got := op.alike(was, is); got != alike {
+			t.Errorf("with the category %s: alike: %t", category, got)
+		}
+	}
+}

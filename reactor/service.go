@@ -9,7 +9,9 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/streams"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // errNoNamespace means that an operator of the whole cluster has no namespaces with
@@ -36,6 +38,13 @@ func (op *Operator) prepareDimension(d dimensions.Dimension) {
 	}
 	op.completion.Expect(d.Key())
 	op.generations.Present().Await(d)
+}
+
+// alike reports whether a resource as it was and as it is has the same handlers, and the same selectors of objects in the settings.
+func (op *Operator) alike(was, is selectors.Resource) bool {
+	e := op.generations.Hold() // functions of its guests may select resources
+	defer e.Release()
+	return e.Registry.Alike(was, is) && watching.Filtered(op.Settings, was)() == watching.Filtered(op.Settings, is)()
 }
 
 // common returns what the streams of objects have in common. It is not inlined, as its frame

@@ -27,7 +27,7 @@ type Orchestrator struct {
 	// Launched is called whenever all wanted streams have been started. It may be nil.
 	Launched func()
 
-	// Alike reports whether the same handlers are for a resource as it was and as it is. Nil: they are.
+	// Alike reports whether a resource as it was and as it is has the same handlers, which get the same objects. Nil: it does.
 	Alike func(was, is selectors.Resource) bool
 
 	mu         sync.Mutex // guards the fields below
