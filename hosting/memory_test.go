@@ -19,6 +19,7 @@ func TestLimitsInSmallContainers(t *testing.T) {
 		"enough":          {64 << 30, 0, 2048, 1024, 512, 256},
 		"half of it":      {4 << 30, 0, 1024, 512, 256, 128},
 		"a small one":     {512 << 20, 0, 128, 64, 32, 16},
+		"a tiny one":      {64 << 20, 0, 16, 8, 8, 8},
 		"a limit by hand": {512 << 20, 1000 << 20, 1000, 1000, 32, 16},
 	} {
 		base := operator.Options{Host: host.Options{InstanceMemory: tt.own, Held: accounts.Limits{IndexMemory: tt.own}}}

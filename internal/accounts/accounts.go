@@ -99,6 +99,9 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
+// least is the lowest default, in bytes, whatever its part: one object has up to 3 MiB.
+const least = 8 << 20
+
 // WithPart replaces the zero fields of what an operator may have altogether by a part of their defaults.
 func (l Limits) WithPart(part float64) Limits {
 	for _, field := range []struct {
@@ -115,7 +118,7 @@ func (l Limits) WithPart(part float64) Limits {
 		{&l.ReviewMemory, 256 << 20},
 	} {
 		if *field.at == 0 {
-			*field.at = int(part * float64(field.value))
+			*field.at = max(least, int(part*float64(field.value)))
 		}
 	}
 	return l
