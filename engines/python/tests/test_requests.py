@@ -77,6 +77,10 @@ class Blocking(unittest.TestCase):
         op.host.responses = [said(200, "one\ntwo\n")]
         self.assertEqual(op.start(0, BODY)["result"], "one\ntwo\n")
         self.assertEqual([call["path"] for call in op.host.calls], ["/api/v1/namespaces/ns1/pods/x/log?container=main&tailLines=2"])
+        op = operator("return kopf.api('v1', 'pods', subresource='log').text('x', container=None, tailLines=0)", word="def")
+        op.host.responses = [said(200, "")]
+        op.start(0, BODY)
+        self.assertEqual([call["path"] for call in op.host.calls], ["/api/v1/namespaces/ns1/pods/x/log?tailLines=0"])
 
     def test_no_name_is_not_the_collection(self):
         for name in ("None", "''"):

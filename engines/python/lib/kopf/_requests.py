@@ -146,6 +146,7 @@ class API:
 
     def text(self, name, **query):
         """Return what is a text instead of an object, such as the log of a pod. The keywords are parameters of the API."""
+        query = {key: str(value) for key, value in query.items() if value is not None}  # 0 is a value: no lines of a log
         return _then(self._asked("GET", name or "", query), _text)
 
     def list(self, *, labels=None, fields=None, page=100):
