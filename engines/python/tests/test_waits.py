@@ -1,6 +1,7 @@
 """Async functions, waits, daemons, sub-handlers, requests: the steps of tasks."""
 
 import contextlib
+import gc
 import io
 import time
 import unittest
@@ -41,6 +42,12 @@ class Asyncio(unittest.TestCase):
                       "  loop.call_soon(len, '')\n"
                       "  return [await done, await loop.create_task(own()), await loop.run_in_executor(None, len, 'a')]")
         self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[False, True, 1]] * 2)
+
+    def test_loops_that_have_ended_are_not_called_unclosed(self):
+        gc.collect()  # what other tests have left open
+        op = Operator("import gc, kopf, warnings\n@kopf.on.create('kex')\nasync def fn(**_):\n  with warnings.catch_warnings(record=True) as found:\n"
+                      "    warnings.simplefilter('always')\n    gc.collect()\n  return [str(one.message) for one in found if 'event loop' in str(one.message)]")
+        self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[], []])
 
     def test_futures_of_kept_loops_are_those_of_all_daemons(self):
         op = Operator("import asyncio, kopf\nkept, waits = [], []\n@kopf.daemon('kex')\nasync def fn(**_):\n  kept.append(asyncio.get_running_loop())\n"

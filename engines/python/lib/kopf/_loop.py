@@ -143,6 +143,10 @@ class Loop(asyncio.BaseEventLoop):
         super().close()
         self.call_soon = self.call_soon_threadsafe = _soon
 
+    def __del__(self):
+        if not self._closed:  # `is_closed` says no while another loop runs, so the warning would be about each handler
+            super().__del__()
+
     async def getaddrinfo(self, host, port, **options):
         return _sockets.addresses(host, port)
 
