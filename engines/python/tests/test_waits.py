@@ -44,9 +44,9 @@ class Asyncio(unittest.TestCase):
         self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[False, True, 1]] * 2)
 
     def test_loops_that_have_ended_are_not_called_unclosed(self):
-        gc.collect()  # what other tests have left open
         op = Operator("import gc, kopf, warnings\n@kopf.on.create('kex')\nasync def fn(**_):\n  with warnings.catch_warnings(record=True) as found:\n"
                       "    warnings.simplefilter('always')\n    gc.collect()\n  return [str(one.message) for one in found if 'event loop' in str(one.message)]")
+        gc.collect()  # what other tests have left open
         self.assertEqual([op.run(0, BODY).get("result") for _ in range(2)], [[], []])
 
     def test_futures_of_kept_loops_are_those_of_all_daemons(self):
