@@ -50,7 +50,7 @@ def _configure_kubernetes(module):
 
 def _configure_discovery(module):
     """Let a client name the file in which it would keep what it has found: it continues without the file."""
-    module.tempfile.tempdir = "/tmp"
+    importlib.import_module("tempfile").tempdir = "/tmp"
 
 
 _CONFIGURED = {
