@@ -60,20 +60,24 @@ gotest() (
 	CGO_ENABLED=0 go test "${again[@]}" -timeout 30m -vet=off -ldflags=-w -json "$@" | "$tally"
 )
 
-# host: the packages of the root module, except the vectors, which have a step of their own. Those that take longest, and mostly
-# wait, come first, and the others run at the same time: one more than there are processors.
+# Packages of the root module that take longest, and mostly wait.
 longest="test/e2e test/takeover test/docs test/oci test/hostile host reactor"
-host() {
-	local package packages=()
+
+# packages NAME: tests of those packages of the root module, given as input, whose names are wanted: one more at once than
+# there are processors.
+packages() {
+	local name=$1 package packages=()
 	while read -r package; do
-		if [ "$package" != test/vectors ] && wanted "$package"; then
+		if wanted "$package"; then
 			packages+=("./$package")
 		fi
-	done < <(
-		tr ' ' '\n' <<<"$longest"
-		go list ./... | sed 's|^github.com/kopf-wasm/kopf/||' | grep -vxF "$(tr ' ' '\n' <<<"$longest")"
-	)
-	[ ${#packages[@]} = 0 ] || run "the host" gotest . -p "$(($(getconf _NPROCESSORS_ONLN) + 1))" "${packages[@]}"
+	done
+	[ ${#packages[@]} = 0 ] || run "$name" gotest . -p "$(($(getconf _NPROCESSORS_ONLN) + 1))" "${packages[@]}"
+}
+
+# others: the other packages of the root module, except the vectors, which have a step of their own.
+others() {
+	go list ./... | sed 's|^github.com/kopf-wasm/kopf/||' | grep -vxF "$(tr ' ' '\n' <<<"$longest test/vectors")" | packages "the other packages"
 }
 
 # engines: what the engine's validator, compiler and interpreter read in function bodies, compared with the grammar of
@@ -120,14 +124,15 @@ conformance() {
 	run conformance "$(scripts/python.sh)" test/conformance/run.py check --finished --jobs 24 "${suites[@]}" "${areas[@]}"
 }
 
-# computing: the steps that only compute, at the lowest priority.
+# computing: the steps that mostly compute, at a lower priority.
 computing() (
-	renice -n 19 -p "${BASHPID:-}" >/dev/null 2>&1
+	renice -n 10 -p "${BASHPID:-}" >/dev/null 2>&1
 	step guest-sdks/rust scripts/rust-test.sh
 	step scripts/release gotest scripts/release ./...
 	step host/prepare engines
 	step engines/python library
 	step vectors scripts/vectors.sh
+	others
 )
 
 go build -o "$tally" ./scripts/tally || exit 1
@@ -149,17 +154,17 @@ if command -v tinygo >/dev/null; then
 else
 	echo "SKIPPED: modules built by TinyGo: there is no tinygo in PATH"
 fi
-host
 
-# The recorded cases mostly wait, so other steps compute meanwhile. The output of the cases follows that of these steps.
-cases=.cache/test/conformance.log
-: >"$cases"
+# Two things wait most of the time: these tests, and then the recorded cases. Other steps compute meanwhile, and what they print follows.
+log=.cache/test/computing.log
+: >"$log"
 set -m # a group of processes of its own, which ends with this script
-conformance >>"$cases" 2>&1 </dev/null &
+computing >>"$log" 2>&1 </dev/null &
 set +m
 trap 'kill -- "-$!" 2>/dev/null' EXIT
-computing
-tail -n +1 -f --pid=$! "$cases"
+tr ' ' '\n' <<<"$longest" | packages "the packages that wait"
+conformance
+tail -n +1 -f --pid=$! "$log"
 
 sort -k3 -rn "$results" | while read -r _ _ seconds computed name; do
 	echo "$seconds s, of them $computed s of computing: $name"
