@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs packages of the system without questions: apt.sh PACKAGE...
+# Without packages, it waits until no other build installs any: who looks for a tool meanwhile may find a half of it.
 # The lists of packages are fetched once in a day: a system that was just made may have old
 # ones, or only a part of them.
 set -eu
@@ -8,6 +9,7 @@ export DEBIAN_FRONTEND=noninteractive
 mkdir -p .cache
 exec 9>.cache/apt.lock # several builds may need packages at once
 flock 9
+[ $# != 0 ] || exit 0
 if [ -z "$(find .cache/apt-updated -mmin -1440 2>/dev/null)" ]; then
 	apt-get update -o DPkg::Lock::Timeout=600 </dev/null >/dev/null
 	touch .cache/apt-updated

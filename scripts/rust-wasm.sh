@@ -47,8 +47,8 @@ has_target() {
 		[ -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]
 }
 has_debian() {
-	# shellcheck disable=SC2086 # several packages
-	dpkg -s $packages >/dev/null 2>&1
+	# shellcheck disable=SC2016,SC2086 # of dpkg; several packages
+	statuses=$(dpkg-query -W -f '${db:Status-Status}\n' $packages 2>/dev/null) && ! echo "$statuses" | grep -qvx installed
 }
 
 build() {
@@ -78,6 +78,7 @@ library() (
 	echo "$version" >"$1/version"
 )
 
+[ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1 || scripts/apt.sh
 if has_target; then
 	build "$(rustc --version)" cargo
 else
