@@ -9,9 +9,9 @@ export GOTOOLCHAIN := local
 # All that is compiled in a run is compiled in the same way, so that packages in common are compiled once: the programs, the
 # tests, and what these build themselves. Without debugging information, and with compilers that collect no garbage below
 # a gigabyte and use one processor each, that takes almost half less computing. Releases have flags of their own.
-# Tests that wait for something come before compilers: they run at the lowest priority.
+# Compilers run at the lowest priority, so that they do not delay tests that watch a clock.
 GOFLAGS := -buildvcs=false -trimpath -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=1 nice -n 19'
-# Nothing is inlined in packages of which only the control plane has much, and none of which it calls for each request.
+# Packages that hardly any program but the control plane uses, and not for each request, are compiled without inlining.
 GOFLAGS += $(foreach packages,kubernetes client-go/applyconfigurations client-go/informers client-go/kubernetes client-go/listers,'-gcflags=k8s.io/$(packages)/...=-dwarf=false -l')
 export GOFLAGS
 export CARGO_PROFILE_DEV_DEBUG := 0

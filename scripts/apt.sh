@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs packages of the system without questions: apt.sh PACKAGE...
-# Without packages, it waits until no other build installs any: who looks for a tool meanwhile may find a half of it.
+# Without packages, it only waits for installations by other builds to end: until then, a tool may be there in part.
 # The lists of packages are fetched once in a day: a system that was just made may have old
 # ones, or only a part of them.
 set -eu
