@@ -72,29 +72,38 @@ func saveLoadable(file, machineCode string, saved []byte) error {
 // errChanged says that files of the cache differ from what was written.
 var errChanged = errors.New("the machine code has changed")
 
-// readLoadable reads the saved form of a module, if its machine code is unchanged. The
+// readLoadable reads the saved form of a module, if its machine code is unchanged, and returns the path of that. The
 // engine alone does not detect all damage by a broken disk.
-func readLoadable(dir, file string) ([]byte, error) {
+func readLoadable(dir, file string) (saved []byte, code string, err error) {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return nil, errChanged
+		return nil, "", errChanged
 	}
-	saved, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
+	if saved, err = os.ReadFile(file); err != nil {
+		return nil, "", err
 	}
-	machineCode, saved, _ := bytes.Cut(saved, []byte("\n"))
+	name, saved, _ := bytes.Cut(saved, []byte("\n"))
 	sum, saved, _ := bytes.Cut(saved, []byte("\n"))
-	switch now, err := sumOf(filepath.Join(dir, string(machineCode))); {
+	code = filepath.Join(dir, string(name))
+	switch now, err := sumOf(code); {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case now != string(sum):
-		return nil, errChanged
+		return nil, "", errChanged
 	}
 	now := time.Now()
-	for _, used := range []string{file, filepath.Join(dir, string(machineCode))} {
+	for _, used := range []string{file, code} {
 		_ = os.Chtimes(used, now, now) // a file that looks older than it is may be made again
 	}
-	return saved, nil
+	return saved, code, nil
+}
+
+// sizeOf is the size of a file, in bytes; 0 if it is not there any more.
+func sizeOf(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // maxCache bounds the files of the cache, in bytes. Authors of hosted operators choose modules, and

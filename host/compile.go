@@ -123,6 +123,7 @@ func (m *Module) translate(ctx context.Context, at place, source *prepare.Source
 // loadCompiled loads the machine code that was just compiled. If the engine refuses it, the module
 // may have taken over the compiler.
 func (m *Module) loadCompiled(ctx context.Context, dir, file string) error {
+	m.codeSize = sizeOf(filepath.Join(dir, file))
 	err := m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell)
 	switch {
 	case err == nil:
@@ -164,12 +165,16 @@ func (m *Module) announce(at place) (ended func(successful bool)) {
 	}
 }
 
+// codeGrowth is how much larger machine code is than the code that it was compiled from, at the most for the guests of the tests.
+const codeGrowth = 5
+
 // translateHere compiles in this process and memory, for systems where no file can be
 // written.
 func (m *Module) translateHere(ctx context.Context, job compiler.Job) error {
 	if err := compiler.Validate(ctx, job); err != nil {
 		return m.refuse(err)
 	}
+	m.codeSize = codeGrowth * int64(len(m.prepared.Wasm))
 	if err := m.build(compiler.WithWorkers(ctx), "", m.prepared.Wasm); err != nil {
 		return m.refuse(err)
 	}
@@ -193,7 +198,7 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) (err error)
 
 // newMachine creates a runtime, and loads the module.
 func (m *Module) newMachine(ctx context.Context, dir string, wasm []byte) (*machine, error) {
-	made := &machine{}
+	made := &machine{size: m.codeSize}
 	config := compiler.Config(m.limits().MemoryPages)
 	if dir != "" {
 		var err error
@@ -230,10 +235,11 @@ func (m *Module) restore(dir, file, digest string, source *prepare.Source, limit
 	if file == "" {
 		return false
 	}
-	saved, err := readLoadable(dir, file)
+	saved, machineCode, err := readLoadable(dir, file)
 	if err != nil {
 		return false
 	}
+	m.codeSize = sizeOf(machineCode)
 	m.prepared, err = source.Restore(saved, digest, limits)
 	return err == nil
 }

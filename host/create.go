@@ -11,6 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/linear"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // newInstance returns an instance that create has to prepare.
@@ -66,15 +67,15 @@ func (in *instance) withTimeout(ctx context.Context) (context.Context, context.C
 	return ctx, func() { cancel(nil) }
 }
 
-// noMemory is the error of an instance whose memory the system does not provide.
+// noMemory is the error of a module or of an instance for which there is no memory.
 func (m *Module) noMemory(err error) error {
 	switch {
-	case errors.Is(err, linear.ErrMappings):
+	case errors.Is(err, linear.ErrMappings), errors.Is(err, accounts.ErrLimit):
 		err = fmt.Errorf("%w: %w", abi.ErrNoRoom, err)
 	case errors.Is(err, linear.ErrPool):
 		err = fmt.Errorf("%w: %w: let fewer handlers run at the same time, or raise the limit with --limit InstanceMemory=SIZE", abi.ErrNoRoom, err)
 	}
-	return fmt.Errorf("%s: instance: %w", m.name, err)
+	return fmt.Errorf("%s: %w", m.name, err)
 }
 
 // usualOverhead is what an engine keeps for an instance besides its memory, in bytes, without taking anything of Options.InstanceMemory.

@@ -78,7 +78,7 @@ func (c *call) exhaustion(message string) string {
 	}
 	text += ", and the limit MaxMemory is " + mebibytes(limit)
 	if wanted > 0 && used+wanted <= limit {
-		text += "; all instances together have reached the limit InstanceMemory, or the system has no more"
+		text += "; all instances together have reached the limit InstanceMemory, or the operators of the namespace or the system get no more"
 	}
 	return text + ": " + message
 }

@@ -80,7 +80,7 @@ func TestRefusedMemoryIsNamed(t *testing.T) {
 	}{
 		"over MaxMemory":                {grow(32), Options{MaxMemory: 16 * wasmPage}, "out of memory: the instance uses 0.1 MiB, asks for 2.0 MiB more, and the limit MaxMemory is 1.0 MiB: trapped: unreachable"},
 		"after a success":               {asm.Cat(grow(1), grow(32)), Options{MaxMemory: 16 * wasmPage}, "out of memory: the instance uses 0.1 MiB, asks for 2.0 MiB more"},
-		"over InstanceMemory":           {grow(32), Options{InstanceMemory: 16 * wasmPage}, "and the limit MaxMemory is 256.0 MiB; all instances together have reached the limit InstanceMemory, or the system has no more: trapped: unreachable"},
+		"over InstanceMemory":           {grow(32), Options{InstanceMemory: 16 * wasmPage}, "and the limit MaxMemory is 256.0 MiB; all instances together have reached the limit InstanceMemory, or the operators of the namespace or the system get no more: trapped: unreachable"},
 		"in a function of the module":   {asm.Cat(asm.I32Const(32), asm.MemoryGrow, asm.I32Const(-1), []byte{0x46}, asm.If, asm.Unreachable, asm.End), Options{MaxMemory: 16 * wasmPage}, "out of memory: "},
 		"no request":                    {nil, Options{}, ""},
 		"a fulfilled request":           {grow(1), Options{}, ""},

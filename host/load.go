@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/registration"
 	"github.com/kopf-wasm/kopf/host/sections"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
@@ -33,13 +34,29 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	m := &Module{name: name, options: o.withDefaults()}
 	m.openOutput()
 	m.pool = newPool(&m.options)
+	m.size = int64(len(wasm)) // the embedded configuration and files stay, and without a snapshot the data of the memory
+	if err := m.charge().Take(m.size); err != nil {
+		return nil, m.noMemory(err)
+	}
+	if err := m.load(ctx, wasm); err != nil {
+		m.charge().Give(m.size)
+		return nil, err
+	}
+	return m, nil
+}
+
+// charge is what the operator has of the memory that it shares with others, beyond the memories of its instances.
+func (m *Module) charge() *accounts.Charge { return m.options.Memories.Charge() }
+
+// load is Load after the file was counted.
+func (m *Module) load(ctx context.Context, wasm []byte) error {
 	source, err := prepare.Parse(wasm)
 	if err != nil {
-		return nil, m.refuse(err)
+		return m.refuse(err)
 	}
 	kind := kindOf(source)
 	if err := kind.check(source); err != nil {
-		return nil, m.refuse(err)
+		return m.refuse(err)
 	}
 	m.kind, m.newGuest = kind.name, kind.guests(&m.options)
 	m.imports, m.exports = functionsOf(source) // the source is not kept
@@ -49,34 +66,36 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	}
 	declared, err := m.declared(wasm)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := m.configure(wasm, declared); err != nil {
-		return nil, err
+		return err
 	}
 	if err := m.readFiles(wasm); err != nil {
-		return nil, err
+		return err
 	}
 	code, err := sections.Remove(wasm, declaration.Section, configuration.Section, files.Section)
 	if err != nil {
-		return nil, m.refuse(err)
+		return m.refuse(err)
 	}
 	var codeDigest string
 	m.digest, codeDigest = digestsOf(wasm, code)
 	if err := m.compile(ctx, codeDigest, source); err != nil {
-		return nil, err
+		return err
 	}
-	if err = m.first(ctx); err == nil && declared != nil {
+	if err = machines.charge(m.machine, m); err != nil {
+		err = m.noMemory(err)
+	} else if err = m.first(ctx); err == nil && declared != nil {
 		err = m.mismatch(declared.Check(FullNames(m.imports), m.registered))
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.discard(ctx))
+		return errors.Join(err, m.discard(ctx))
 	}
 	m.prepared.Wasm, m.prepared.Shell, m.prepared.Canonical = nil, nil, nil // the machine code replaces them
 	if m.snapshot.Load() != nil {
 		m.prepared.Data = nil // only instances without a snapshot need it
 	}
-	return m, nil
+	return nil
 }
 
 // digestsOf returns the digest of a module and that of its code, in the form of OCI

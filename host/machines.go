@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -21,6 +22,11 @@ type machine struct {
 	hosts    []wazero.CompiledModule // the host functions in the runtime
 	engine   *engine                 // nil: the runtime has its own
 	compiled wazero.CompiledModule
+	size     int64 // of the machine code, in bytes
+
+	// charged are the modules that use it. The operator of the first one is charged for the machine code, which is there once. The lock
+	// of the set guards them.
+	charged []*Module
 
 	key machineKey // zero: no other module can share it
 }
@@ -87,10 +93,46 @@ func (s *machineSet) fill(shared *sharedMachine, key machineKey, build func() (*
 	return build()
 }
 
+// charge charges the operator of a module for a machine, unless another one is charged.
+//
+// Errors: accounts.BudgetError.
+func (s *machineSet) charge(m *machine, user *Module) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(m.charged) == 0 {
+		if err := user.charge().Take(m.size); err != nil {
+			return err
+		}
+	}
+	m.charged = append(m.charged, user)
+	return nil
+}
+
+// discharge undoes charge: the operator of another module is charged now.
+func (s *machineSet) discharge(m *machine, user *Module) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.Index(m.charged, user)
+	if at < 0 { // the charge was refused
+		return
+	}
+	if m.charged = slices.Delete(m.charged, at, at+1); at > 0 {
+		return
+	}
+	user.charge().Give(m.size)
+	if len(m.charged) > 0 {
+		m.charged[0].charge().Force(m.size)
+	}
+}
+
 // give gives a machine back, after all instances of the module were closed. The last module
 // closes it.
-func (s *machineSet) give(ctx context.Context, m *machine) error {
-	if m == nil || s.isUsed(m) {
+func (s *machineSet) give(ctx context.Context, m *machine, user *Module) error {
+	if m == nil {
+		return nil
+	}
+	s.discharge(m, user)
+	if s.isUsed(m) {
 		return nil
 	}
 	return m.close(ctx)

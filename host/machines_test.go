@@ -90,7 +90,7 @@ func TestSlowMachinesDelayNoOthers(t *testing.T) {
 			t.Errorf("got %v, %v", m, err)
 		}
 	}
-	if err := set.give(t.Context(), set.items[quick].machine); err != nil || set.items[quick].users != 1 {
+	if err := set.give(t.Context(), set.items[quick].machine, nil); err != nil || set.items[quick].users != 1 {
 		t.Errorf("%v, %d users", err, set.items[quick].users)
 	}
 	close(end)

@@ -30,6 +30,7 @@ type Module struct {
 
 	streams [2]*lockedWriter
 	output  *outputLimit
+	size    int64       // of the file, in bytes
 	warned  atomic.Bool // about sleeping
 	counts
 
@@ -44,6 +45,7 @@ type code struct {
 	entries map[string]uint64 // numbers for prepare.Enter
 
 	machine  *machine
+	codeSize int64 // of the machine code, in bytes
 	prepared *prepare.Prepared
 	snapshot atomic.Pointer[snapshot] // nil: no snapshot (yet)
 }
@@ -157,6 +159,7 @@ func (m *Module) Close(ctx context.Context) error {
 		in.release()
 	}
 	m.output.flush()
+	m.charge().Give(m.size)
 	return m.free(ctx)
 }
 
@@ -174,10 +177,10 @@ func (m *Module) free(ctx context.Context) error {
 	if m.program.close != nil {
 		return m.program.close()
 	}
-	err := machines.give(ctx, m.machine)
+	err := machines.give(ctx, m.machine, m)
 	m.machine = nil
 	if s := m.snapshot.Swap(nil); s != nil {
-		err = errors.Join(err, s.image.Close())
+		err = errors.Join(err, m.drop(s))
 	}
 	if err != nil {
 		return fmt.Errorf("closing %s: %w", m.name, err)

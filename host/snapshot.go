@@ -18,6 +18,7 @@ import (
 type snapshot struct {
 	image   *linear.Image
 	globals []uint64
+	charged int64 // bytes
 }
 
 // takeSnapshot saves the state of a fresh instance for clones, unless the module or the
@@ -31,23 +32,37 @@ func (m *Module) takeSnapshot(in *instance) error {
 		return err
 	}
 	if !m.snapshot.CompareAndSwap(nil, s) {
-		return s.image.Close()
+		return m.drop(s)
 	}
 	return nil
+}
+
+// drop gives back a snapshot.
+func (m *Module) drop(s *snapshot) error {
+	m.charge().Give(s.charged)
+	return s.image.Close()
 }
 
 // snapshot returns the state of the instance; nil if the system has no images, or no room for one.
 func (in *instance) snapshot(newImage func(contents []byte) (*linear.Image, error)) (*snapshot, error) {
 	memory := in.mod.Memory()
 	contents, _ := memory.Read(0, memory.Size())
+	most := int64(len(contents))
+	if in.m.charge().Take(most) != nil {
+		return nil, nil
+	}
 	image, err := newImage(contents)
+	if err != nil {
+		in.m.charge().Give(most)
+	}
 	if errors.Is(err, linear.ErrUnsupported) || errors.Is(err, linear.ErrMappings) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.m.name, err)
 	}
-	s := &snapshot{image: image, globals: make([]uint64, in.m.prepared.Globals)}
+	s := &snapshot{image: image, globals: make([]uint64, in.m.prepared.Globals), charged: int64(image.Stored())}
+	in.m.charge().Give(most - s.charged)
 	for i := range s.globals {
 		s.globals[i] = in.mod.ExportedGlobal(globalName(i)).Get()
 	}
@@ -87,7 +102,7 @@ func (m *Module) Keep(succeeded bool) error {
 	}
 	m.snapshot.Store(s)
 	m.pool.reap(0) // idle instances have the state of before
-	return before.image.Close()
+	return in.m.drop(before)
 }
 
 func globalName(i int) string { return prepare.GlobalPrefix + strconv.Itoa(i) }

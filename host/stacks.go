@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/kopf-wasm/kopf/host/guests"
+	"github.com/kopf-wasm/kopf/host/linear"
 	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
@@ -93,8 +95,11 @@ func (s *stackUse) count() {
 	if more <= 0 {
 		return
 	}
-	if !s.pool.Take(more) {
+	switch err := s.pool.Take(more); {
+	case errors.Is(err, linear.ErrPool):
 		guests.Stop(fmt.Errorf("%w: a recursion takes a stack of %s, and the limit InstanceMemory, which all instances and their stacks have together, is reached", ErrMemory, mebibytes(size)))
+	case err != nil:
+		guests.Stop(fmt.Errorf("%w: a recursion takes a stack of %s, and %w", ErrMemory, mebibytes(size), err))
 	}
 	s.held += more
 }

@@ -44,7 +44,7 @@ func (w *lineWriter) write(data []byte) {
 // add adds to a line without an end. If the pool has no room for a long one, it is split.
 func (w *lineWriter) add(data []byte) {
 	long := len(w.line)+len(data) > shortLine
-	if long && w.held == 0 && w.pool.Take(longLine) {
+	if long && w.held == 0 && w.pool.Take(longLine) == nil {
 		w.held = longLine
 	}
 	w.line = append(w.line, data...)

@@ -41,7 +41,7 @@ func (h *Host) ownerOf(d *Declaration) *operator.Tenant {
 	namespace := d.Account().Namespace
 	owner := h.owners[namespace]
 	if owner == nil {
-		owner = &operator.Tenant{}
+		owner = &operator.Tenant{Budget: h.budget}
 		h.owners[namespace] = owner
 	}
 	return owner

@@ -26,6 +26,14 @@ func (h *Host) Facts() []facts.Operator {
 	return found
 }
 
+// Shared returns the memory of the process that all operators have together; nil if that of the process is not known: see Options.Memory.
+func (h *Host) Shared() *facts.Shared {
+	if h.budget == nil {
+		return nil
+	}
+	return &facts.Shared{Used: h.budget.Used(), Limit: h.budget.Limit()}
+}
+
 // Object returns what an operator does for the object with a uid. An operator that does not run
 // knows no object.
 //
@@ -133,6 +141,9 @@ func measure(f *facts.Operator, u operator.Usage) {
 	}
 	if m := u.Memory; m.Used > 0 || m.Refused > 0 {
 		f.Limits = append(f.Limits, facts.Limit{Name: "InstanceMemory", Used: m.Used, Limit: m.Limit, Hits: m.Refused})
+	}
+	if m := u.Charged; m.Used > 0 || m.Refused > 0 {
+		f.Limits = append(f.Limits, facts.Limit{Name: facts.HostMemory, Used: m.Used, Limit: m.Limit, Hits: m.Refused})
 	}
 	for _, held := range u.Held {
 		f.Memory.Host += int64(held.Used)

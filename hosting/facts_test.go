@@ -119,6 +119,7 @@ func TestFactsAreThoseOfTheOperator(t *testing.T) {
 		x.options.Output = zerolog.LevelWriterAdapter{Writer: zerolog.NewTestWriter(t)}
 		x.setUp = func(f *fake) {
 			f.usage = operator.Usage{
+				Charged:  operator.Memory{Used: 30, Limit: 50, Refused: 4},
 				Counts:   reactor.Counts{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Calls: handling.Counts{Attempts: 5, Failures: 6, Delayed: 7}, EventsDropped: 8},
 				Held:     []accounts.Usage{{Kind: accounts.Memos, Used: 100, Limit: 1000, Refused: 9}, {Kind: accounts.Indices, Used: 11, Limit: 20}, {Kind: accounts.Bodies}},
 				Handlers: []meters.Calls{ended}, Requests: []meters.Answers{{Method: "GET", Code: "200", Count: 1}, {Method: "POST", Code: "200", Count: 2}}, Oldest: 2 * time.Second, Spans: &operator.Spans{Sent: 8, Dropped: 7},
@@ -145,7 +146,7 @@ func TestFactsAreThoseOfTheOperator(t *testing.T) {
 			t.Errorf("measured %s, %v", measured, err)
 		}
 		limits, err := json.Marshal(f.Limits)
-		if err != nil || string(limits) != `[{"name":"MemoMemory","used":100,"limit":1000,"hits":9},{"name":"IndexMemory","used":11,"limit":20,"hits":0},{"name":"RequestRate","hits":8},{"name":"ComputeLimit","hits":3}]` {
+		if err != nil || string(limits) != `[{"name":"HostMemory","used":30,"limit":50,"hits":4},{"name":"MemoMemory","used":100,"limit":1000,"hits":9},{"name":"IndexMemory","used":11,"limit":20,"hits":0},{"name":"RequestRate","hits":8},{"name":"ComputeLimit","hits":3}]` {
 			t.Errorf("limits %s, %v", limits, err)
 		}
 		if !f.Ready || f.Reason != "Serving" || f.Started == nil || f.Module.Handlers != 1 || len(f.Conditions) == 0 || f.Account == "" {

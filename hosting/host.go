@@ -32,6 +32,10 @@ const DefaultInstanceMemory = 2 << 30
 // they allow takes 5 GiB. With less, they are a part of the defaults.
 const enoughMemory = 8 << 30
 
+// ownMemory is what a host keeps for itself, in bytes, or half of its memory if that is less: for modules that are fetched and loaded at the
+// same time, for what the connections hold, and for the program.
+const ownMemory = 1 << 30
+
 // DefaultComputeRate is the ComputeRate of hosted operators: one processor on average. Weights
 // share the processors only among those that want them at the same time.
 const DefaultComputeRate = time.Minute
@@ -59,8 +63,9 @@ type Options struct {
 	// it is unused.
 	Name string
 
-	// Memory is what the process may use, in bytes, as the limit of a container: with less than 8 GiB, the defaults of the limits of
-	// memory are as much lower, so that one operator cannot use it up. 0: it is unknown, or has no limit.
+	// Memory is what the process may use, in bytes, as the limit of a container. The host keeps 1 GiB of it, or half. All operators together
+	// get the rest, and those of one namespace at most two thirds of that: see operator.Budget. With less than 8 GiB, the defaults of the
+	// limits of memory are as much lower. 0: it is unknown, or has no limit.
 	Memory int64
 
 	// Base are the options that all operators have. Its limits and its settings are the
@@ -125,8 +130,9 @@ type instance interface {
 //     handlers until then, either, unless the hosts share the objects.
 type Host struct {
 	options Options
-	loading *slots.Pool // of the operators that are loaded at the same time; the owners are namespaces
-	reading *slots.Pool // of the declarations that read secrets at the same time; the owners are namespaces
+	budget  *operator.Budget // nil: the memory of the process is not known
+	loading *slots.Pool      // of the operators that are loaded at the same time; the owners are namespaces
+	reading *slots.Pool      // of the declarations that read secrets at the same time; the owners are namespaces
 
 	dismissals dismissals
 
@@ -157,8 +163,10 @@ func New(o Options) *Host {
 		o.Base.Settings = settings.Default()
 	}
 	part := 1.0
+	var budget *operator.Budget
 	if o.Memory > 0 {
 		part = min(1, float64(o.Memory)/enoughMemory)
+		budget = operator.NewBudget(o.Memory - min(o.Memory/2, ownMemory))
 	}
 	o.Base.Host.InstanceMemory = cmp.Or(o.Base.Host.InstanceMemory, int(part*DefaultInstanceMemory))
 	o.Base.Host.Held = o.Base.Host.Held.WithPart(part)
@@ -166,6 +174,7 @@ func New(o Options) *Host {
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{
 		options:    o,
+		budget:     budget,
 		loading:    slots.New(2 * processors.Number()),
 		reading:    slots.New(readers),
 		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},

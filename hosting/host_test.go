@@ -533,6 +533,7 @@ func TestErrorsHaveTheirConditions(t *testing.T) {
 		{&crash{operator.ErrExitTimeout}, api.Quarantined, "Stuck"},
 		{&crash{&Refusal{Condition: api.Ready, Reason: "ServiceAccountMissing", Err: errors.New("x")}}, api.Ready, "ServiceAccountMissing"},
 		{&crash{errors.New("x")}, api.Degraded, "Ended"},
+		{fmt.Errorf("x: %w", &operator.BudgetError{}), api.Degraded, "NoMemory"},
 		{errors.New("x"), api.Degraded, "LoadFailed"},
 	}
 	for _, tt := range tests {

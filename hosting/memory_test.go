@@ -2,11 +2,48 @@ package hosting
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/facts"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/operator"
 )
+
+// TestOperatorsShareTheMemory: all of them have one budget, which is the memory of the process without the part of the host. An operator
+// for which there is no memory is tried again.
+func TestOperatorsShareTheMemory(t *testing.T) {
+	for memory, want := range map[int64]int64{64 << 30: 63 << 30, 4 << 30: 3 << 30, 512 << 20: 256 << 20} {
+		if shared := New(Options{Memory: memory}).Shared(); *shared != (facts.Shared{Limit: want}) {
+			t.Errorf("of %d MiB: %+v", memory>>20, shared)
+		}
+	}
+	if shared := New(Options{}).Shared(); shared != nil {
+		t.Errorf("of an unknown size: %+v", shared)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.budget = operator.NewBudget(1 << 30)
+		x.create = func(string) error {
+			return &operator.BudgetError{Budget: 1 << 30, Held: 600 << 20, Left: 300 << 20, Wanted: 1 << 20}
+		}
+		x.declared("a", 1, nil)
+		x.has("a", api.Degraded, api.True, "NoMemory", "those of the namespace have 600.0 of 1024.0 MiB, of which 300.0 are left, and 1.0 more were refused")
+		x.mu.Lock()
+		x.create = func(string) error { return nil }
+		x.mu.Unlock()
+		time.Sleep(2 * firstRetry)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		x.Declare(Declaration{Key: Key{Kind: api.Namespaced, Namespace: "other", Name: "b"}, UID: "u", Generation: 1, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}})
+		synctest.Wait()
+		all := x.all()
+		if one, other := all[0].options.Tenant, all[1].options.Tenant; one == other || one.Budget != x.budget || other.Budget != x.budget {
+			t.Error("the operators of two namespaces are no tenants of one budget")
+		}
+	})
+}
 
 // TestLimitsInSmallContainers: with the defaults, one operator ended a host that has less memory than they allow, as in the chart.
 func TestLimitsInSmallContainers(t *testing.T) {

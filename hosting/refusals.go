@@ -29,6 +29,7 @@ func classify(err error) *Refusal {
 	var refusal *Refusal
 	var missing *operator.MissingGrantsError
 	own := (*crash)(nil)
+	scarce := (*operator.BudgetError)(nil)
 	switch {
 	case errors.As(err, &refusal):
 		return refusal
@@ -40,6 +41,8 @@ func classify(err error) *Refusal {
 		return &Refusal{Condition: api.Overlapping, Reason: "SameObjects", Err: err}
 	case errors.Is(err, operator.ErrExitTimeout):
 		return &Refusal{Condition: api.Quarantined, Reason: "Stuck", Final: true, Err: fmt.Errorf("a part of the operator does not end; restart the host to run it again: %w", err)}
+	case errors.As(err, &scarce):
+		return &Refusal{Condition: api.Degraded, Reason: "NoMemory", Err: err}
 	case errors.As(err, &own):
 		return &Refusal{Condition: api.Degraded, Reason: "Ended", Err: err}
 	case errors.Is(err, host.ErrModule):

@@ -22,8 +22,18 @@ type Territory = observation.Territory
 // Memo is the memo that all handlers of an operator share.
 type Memo = memos.Shared
 
-// Tenant is who owns several operators of a process: see Options.Tenant. The zero value is valid.
+// Tenant is who owns several operators of a process: see Options.Tenant. The zero value is one without a budget.
 type Tenant = accounts.Tenant
+
+// Budget is the memory that the operators of several tenants have together: see Tenant.Budget. A tenant gets no more of it while it has
+// more than twice of what is left.
+type Budget = accounts.Budget
+
+// BudgetError says that an operator, or something that its handlers want to store, got no memory of a Budget.
+type BudgetError = accounts.BudgetError
+
+// NewBudget makes a budget of so many bytes.
+func NewBudget(bytes int64) *Budget { return accounts.NewBudget(bytes) }
 
 // Options configure an operator. Modules, Guests or Program is required.
 type Options struct {
@@ -151,8 +161,9 @@ type Options struct {
 	// user@host/time/random.
 	Identity string
 
-	// Tenant is shared by the operators of one tenant. Together, they get at most half of what all operators of the process have: of
-	// the memory for reviews, and of the memory mappings for instances. Nil: the operators trust each other.
+	// Tenant is shared by the operators of one tenant. Together, they get a part of what all operators of the process have: at most half
+	// of the memory for reviews, and of the memory mappings for instances, and memory as their Budget allows. Nil: the operators trust
+	// each other.
 	Tenant *Tenant
 
 	// Host holds the limits, the configuration and the streams of the guests. If a stream is

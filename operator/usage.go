@@ -15,6 +15,7 @@ type Usage struct {
 	Counts  reactor.Counts
 	Held    []accounts.Usage      // memory of the host that is held for handlers, by limit
 	Memory  Memory                // of all instances
+	Charged Memory                // of the Budget that operators share; zero: there is none
 	Modules map[string]host.Usage // of the modules that serve now, by name, since each was loaded
 
 	Handlers []meters.Calls   // calls of handlers, by handler and reason
@@ -42,11 +43,11 @@ func spansOf(t tracing.Tracer) *Spans {
 	return &Spans{sent, dropped}
 }
 
-// Memory is the memory of the instances of an operator, those of replaced modules included.
+// Memory is memory that an operator has, that of replaced modules included.
 type Memory struct {
 	Used    int64 // in bytes; shared pages count for each instance
-	Limit   int64 // InstanceMemory, in bytes
-	Refused int64 // how often an instance could not be made, or not grow
+	Limit   int64 // in bytes: InstanceMemory, or the Budget
+	Refused int64 // how often something was refused, such as a further instance
 }
 
 // Usage returns the present usage. It can be called at any time, and looks at each object
@@ -55,6 +56,10 @@ func (op *Operator) Usage() Usage {
 	u := Usage{Counts: op.reactor.Counts(), Held: op.reactor.Accounts(), Modules: map[string]host.Usage{}}
 	if pool := op.options.Host.Memories; pool != nil {
 		u.Memory = Memory{pool.Used(), pool.Limit(), pool.Refused()}
+	}
+	if tenant := op.options.Tenant; tenant != nil && tenant.Budget != nil {
+		u.Charged.Limit = tenant.Budget.Limit()
+		u.Charged.Used, u.Charged.Refused = op.charge.Memory()
 	}
 	measured := op.reactor.Meters()
 	u.Handlers, u.Requests, u.Spans = measured.Handlers.Read(), measured.Requests.Read(), spansOf(op.options.Tracer)

@@ -94,7 +94,7 @@ func New(o Options) (*Operator, error) {
 		Options: o, memories: processing.NewMemories(), runnables: daemons.NewRunnables(), unanswered: make(chan struct{}, 1), events: events.New(o.Settings),
 		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once),
 	}
-	op.account = op.newAccount()
+	op.account, op.events.Charge = op.newAccount(), o.Charge
 	op.loops = loops.New(o.LoopRate)
 	op.memories.Account = op.account
 	if o.Memo != nil {
@@ -119,7 +119,7 @@ func New(o Options) (*Operator, error) {
 // see accounts.Account.Refused.
 func (op *Operator) newAccount() *accounts.Account {
 	account, plain := accounts.New(op.Held), op.Log
-	account.Tenant = op.Tenant
+	account.Charge = op.Charge
 	account.Refused = func(err error) {
 		log := plain.With().Str(loggers.Field, "kopf.reactor").Logger() // rarely needed, and half a kilobyte
 		log.Warn().Err(err).Msg("a limit of memory for handlers is reached")

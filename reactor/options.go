@@ -62,9 +62,8 @@ type Options struct {
 	// defaults.
 	Held accounts.Limits
 
-	// Tenant bounds what the operators of one tenant take together of what all operators of the process have. Nil: they trust each
-	// other.
-	Tenant *accounts.Tenant
+	// Charge is what the operator has of what those of its tenant may have together. Nil: the operators of the process trust each other.
+	Charge *accounts.Charge
 
 	// Identity is the name of the operator among its peers. Default: the result of
 	// peering.Identity.

@@ -100,6 +100,8 @@ func TestMistakes(t *testing.T) {
 		{"run foreign.wasm -n x --replicas sharded", exitUsage, `--replicas "sharded": want leader or shared`},
 		{"run foreign.wasm -n x --replicas leader --lease-duration 0s", exitUsage, "--lease-duration 0s: want a time, like 15s"},
 		{"run foreign.wasm -n x --replicas=", exitUsage, `--replicas "": want leader or shared`},
+		{"serve --memory=", exitUsage, `invalid argument "" for "--memory" flag: "" is not a size above zero`},
+		{"serve --memory 4GB", exitUsage, `"4GB" is not a size above zero, like 500000, 64Mi or 1Gi`},
 		{"serve --replicas=", exitUsage, `--replicas "": want leader or shared`},
 		{"run foreign.wasm -n x --record=", exitUsage, "--record is empty: name a file"},
 		{"run foreign.wasm -n x --replicas shared --once", exitUsage, "either --replicas or --once can be used"},

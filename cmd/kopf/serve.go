@@ -43,6 +43,7 @@ type serveOptions struct {
 	settings     []string
 	set          []string
 	admission    string
+	memory       sizeValue // 0: what is there
 	replicas     replicaOptions
 	listen       listenOptions
 	traces       traceOptions
@@ -103,6 +104,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.registries, "allow-registry", nil, "ask only this `REGISTRY`, a name with an optional port (repeatable; default all with public names)")
 	flags.StringArrayVar(&o.privateHosts, "allow-private-host", nil, "let declarations grant this `HOST` although its address is not public, as in mail.team.svc or *.team.svc:8080 (repeatable)")
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in max-memory=64Mi: `NAME=VALUE` (repeatable)")
+	flags.Var(&o.memory, "memory", "the `SIZE` of what the process may use, as in 4Gi: operators share all but 1Gi of it, or half (default the limit of the container, or else all of the machine)")
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
 	flags.StringVar(&o.admission, "admission-server", "", "serve admission handlers of all operators by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}; with --install, print the roles for it")
@@ -198,13 +200,39 @@ func (o *serveOptions) base() (base operator.Options, err error) {
 	return base, nil
 }
 
-// available is the limit of memory of the container that this process is in, in bytes; 0 if there is none.
-func available() int64 {
-	limit, err := memlimit.FromCgroup()
-	if err != nil {
-		return 0 // on other systems than Linux, too
+// sizeValue is the value of a flag, in bytes.
+type sizeValue int64
+
+func (*sizeValue) Type() string { return "SIZE" }
+
+func (v *sizeValue) String() string {
+	if *v == 0 {
+		return ""
 	}
-	return int64(min(limit, math.MaxInt64))
+	return host.SizeText(int(*v))
+}
+
+// Set reads a size.
+func (v *sizeValue) Set(text string) error {
+	size, err := host.ParseSize(text)
+	*v = sizeValue(size)
+	return err
+}
+
+// available is the memory that the process may use, in bytes; 0 if it is unknown.
+func (o *serveOptions) available() int64 {
+	if o.memory > 0 {
+		return int64(o.memory)
+	}
+	machine, err := memlimit.FromSystem()
+	if err != nil {
+		machine = 0
+	}
+	container, err := memlimit.FromCgroup()
+	if err != nil || machine > 0 && machine < container { // without a limit, and on other systems than Linux
+		container = machine
+	}
+	return int64(min(container, math.MaxInt64))
 }
 
 // run serves until a signal comes.
@@ -263,7 +291,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	options := hosting.Options{
-		Places: namespaces, Name: replicas.NewName(ctx), Memory: available(),
+		Places: namespaces, Name: replicas.NewName(ctx), Memory: o.available(),
 		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
 	}
 	if admission != nil {
@@ -355,7 +383,7 @@ func (o *serveOptions) check(stdout io.Writer) error {
 		fmt.Fprintf(stdout, "%s: no operators are declared: put manifests (*.yaml, *.yml, *.json) of WasmOperators into it\n", cell(o.dir))
 	}
 	for _, d := range declared {
-		if err := errors.Join(hosting.Check(hosting.Options{Memory: available(), Base: base, GrantedSettings: o.settings}, &d), modules.check(&d)); err != nil {
+		if err := errors.Join(hosting.Check(hosting.Options{Memory: o.available(), Base: base, GrantedSettings: o.settings}, &d), modules.check(&d)); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", d.Key, err))
 			continue
 		}

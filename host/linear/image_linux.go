@@ -27,7 +27,8 @@ const (
 
 // Image is the contents of a memory, to be cloned. It lies in a file without a name.
 type Image struct {
-	size int
+	size   int
+	stored int // bytes of it that are not holes
 
 	mu   sync.RWMutex // guards file
 	file *os.File     // nil after Close
@@ -50,10 +51,11 @@ func image(contents []byte, empty func(page int) bool) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fill(file, contents, empty); err != nil {
+	stored, err := fill(file, contents, empty)
+	if err != nil {
 		return nil, fmt.Errorf("memory image: %w", errors.Join(err, file.Close()))
 	}
-	return &Image{file: file, size: len(contents)}, nil
+	return &Image{file: file, size: len(contents), stored: stored}, nil
 }
 
 // memfd makes a file in memory.
@@ -75,9 +77,9 @@ func memfd() (*os.File, error) {
 
 // fill writes the pages that are not empty; the others stay holes. It does not look at pages that
 // are known to be empty: that would touch them.
-func fill(file *os.File, contents []byte, known func(page int) bool) error {
+func fill(file *os.File, contents []byte, known func(page int) bool) (written int, err error) {
 	if err := file.Truncate(int64(len(contents))); err != nil {
-		return err
+		return 0, err
 	}
 	size := os.Getpagesize()
 	empty := make([]byte, size)
@@ -93,11 +95,13 @@ func fill(file *os.File, contents []byte, known func(page int) bool) error {
 		if at == begin {
 			continue
 		}
-		if _, err := file.WriteAt(contents[begin:min(at, len(contents))], int64(begin)); err != nil {
-			return err
+		n, err := file.WriteAt(contents[begin:min(at, len(contents))], int64(begin))
+		if err != nil {
+			return 0, err
 		}
+		written += n
 	}
-	return nil
+	return written, nil
 }
 
 // unknown knows of no page that it is empty.
@@ -127,6 +131,9 @@ func untouched(contents []byte) func(page int) bool {
 
 // Size is the number of bytes of the image.
 func (i *Image) Size() int { return i.size }
+
+// Stored is the number of bytes of the image that take memory: empty pages do not.
+func (i *Image) Stored() int { return i.stored }
 
 // Clone makes a memory that begins as the image and can grow up to max bytes.
 //

@@ -90,8 +90,8 @@ func TestImageWithoutPagemap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := fill(file, contents, unknown); err != nil {
-		t.Fatal(err)
+	if written, err := fill(file, contents, unknown); err != nil || written != pageSize {
+		t.Fatalf("%d bytes were written, %v", written, err)
 	}
 	filled := make([]byte, len(contents))
 	if _, err := file.ReadAt(filled, 0); err != nil {

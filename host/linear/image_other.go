@@ -17,6 +17,9 @@ func NewImageOfClone([]byte) (*Image, error) { return nil, ErrUnsupported }
 // Size is the number of bytes of the image.
 func (*Image) Size() int { return 0 }
 
+// Stored is the number of bytes of the image that take memory.
+func (*Image) Stored() int { return 0 }
+
 // Clone always gives ErrUnsupported.
 func (*Image) Clone(int) (*Memory, error) { return nil, ErrUnsupported }
 

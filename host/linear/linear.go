@@ -71,7 +71,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 		return nil
 	}
 	more := max(int(size)-m.committed, 0)
-	if !m.pool.Take(more) {
+	if m.pool.Take(more) != nil {
 		return nil
 	}
 	if m.commit(int(size)) != nil {

@@ -135,9 +135,9 @@ func TestATenantHasHalfOfTheMappings(t *testing.T) {
 	defer image.Close()
 	greedy := &accounts.Tenant{}
 	one, two, other := NewPool(1<<40), NewPool(1<<40), NewPool(1<<40)
-	one.Of(greedy)
-	two.Of(greedy)
-	other.Of(&accounts.Tenant{})
+	one.Of(accounts.NewCharge(greedy))
+	two.Of(accounts.NewCharge(greedy))
+	other.Of(accounts.NewCharge(&accounts.Tenant{}))
 	clone := func(pool *Pool) (*Memory, error) {
 		m, err := image.Clone(page)
 		if err == nil {

@@ -15,16 +15,24 @@ var ErrPool = errors.New("the memory of all instances is over its limit")
 // bounds nothing.
 type Pool struct {
 	limit         int64
-	tenant        *accounts.Tenant // see Of; nil: none
+	charge        *accounts.Charge // see Of; nil: none
 	used, refused atomic.Int64
 }
 
 // NewPool makes a pool of so many bytes.
 func NewPool(limit int64) *Pool { return &Pool{limit: limit} }
 
-// Of makes the memories those of a tenant, which has at most half of the mappings of the process, in all of its pools. It must be called
-// before the pool is used.
-func (p *Pool) Of(t *accounts.Tenant) { p.tenant = t }
+// Of makes the memories those of an operator of a tenant, which has at most half of the mappings of the process, and a part of its memory,
+// in all of its pools. It must be called before the pool is used.
+func (p *Pool) Of(c *accounts.Charge) { p.charge = c }
+
+// Charge is that of the operator; nil: none.
+func (p *Pool) Charge() *accounts.Charge {
+	if p == nil {
+		return nil
+	}
+	return p.charge
+}
 
 // Limit returns the size of the pool, in bytes.
 func (p *Pool) Limit() int64 { return p.limit }
@@ -35,22 +43,30 @@ func (p *Pool) Used() int64 { return p.used.Load() }
 // Refused returns how often a memory could not be made, or not grow.
 func (p *Pool) Refused() int64 { return p.refused.Load() }
 
-// Take reserves bytes, unless the limit is reached.
-func (p *Pool) Take(size int) bool {
+// Take reserves bytes.
+//
+// Errors: ErrPool; accounts.BudgetError, if the tenant gets no more.
+func (p *Pool) Take(size int) error {
 	if p == nil || size <= 0 {
-		return true
+		return nil
 	}
-	_, ok := accounts.AddWithin(p.limit, &p.used, int64(size))
+	used, ok := accounts.AddWithin(p.limit, &p.used, int64(size))
 	if !ok {
 		p.refused.Add(1)
+		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, p.limit, used, size)
 	}
-	return ok
+	if err := p.charge.Take(int64(size)); err != nil {
+		p.used.Add(-int64(size))
+		return err
+	}
+	return nil
 }
 
 // Give gives bytes back.
 func (p *Pool) Give(size int) {
 	if p != nil {
 		p.used.Add(-int64(size))
+		p.charge.Give(int64(size))
 	}
 }
 
@@ -60,7 +76,7 @@ func (p *Pool) takeMappings(n int64) error {
 		return nil
 	}
 	limit := mappings.limit.Load() / 2
-	if used, ok := p.tenant.TakeMappings(limit, n); !ok {
+	if used, ok := p.charge.TakeMappings(limit, n); !ok {
 		return fmt.Errorf("%w: instances of the namespace take %d of the %d that it may have: raise vm.max_map_count, or lower MaxDaemons", ErrMappings, used, limit)
 	}
 	return nil
@@ -68,18 +84,18 @@ func (p *Pool) takeMappings(n int64) error {
 
 func (p *Pool) giveMappings(n int64) {
 	if p != nil {
-		p.tenant.GiveMappings(n)
+		p.charge.GiveMappings(n)
 	}
 }
 
 // Within counts the memory in a pool until Free, together with so many bytes that the engine keeps
 // besides it: it cannot grow beyond what the pool has. It must be called once, before the memory is used.
 //
-// Errors: ErrPool; ErrMappings, if the tenant of the pool has too many.
+// Errors: those of Pool.Take; ErrMappings, if the tenant of the pool has too many.
 func (m *Memory) Within(pool *Pool, overhead int) error {
 	size := m.committed + overhead
-	if !pool.Take(size) {
-		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, pool.limit, pool.Used(), size)
+	if err := pool.Take(size); err != nil {
+		return err
 	}
 	if err := pool.takeMappings(m.mapped); err != nil {
 		pool.Give(size)

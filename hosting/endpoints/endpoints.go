@@ -26,6 +26,7 @@ type Source interface {
 	Retry(key hosting.Key) error
 	Object(key hosting.Key, uid string) (*facts.Object, error)
 	IsRunning() bool
+	Shared() *facts.Shared     // nil: the memory of the process is not known
 	Replicas() *facts.Replicas // nil: the host has no others
 }
 

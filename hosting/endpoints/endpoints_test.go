@@ -70,6 +70,8 @@ func (s *source) IsRunning() bool { return !s.stopped }
 
 func (s *source) Replicas() *facts.Replicas { return s.replicas }
 
+func (s *source) Shared() *facts.Shared { return &facts.Shared{Used: 3 << 20, Limit: 1 << 30} }
+
 var mailer = hosting.Key{Kind: api.Namespaced, Namespace: "team", Name: "mailer"}
 
 func newSource() *source {

@@ -23,6 +23,8 @@ var (
 	omitted   = prometheus.NewDesc("kopf_operators_omitted", "Operators without metrics of their own, because there are too many.", nil, nil)
 	leads     = prometheus.NewDesc("kopf_leader", "1 if the host is the leader of its replicas, else 0. Absent without replicas.", nil, nil)
 	members   = prometheus.NewDesc("kopf_replicas", "Hosts that share the objects. Absent if they do not share them.", nil, nil)
+	shared    = prometheus.NewDesc("kopf_operators_memory_bytes", "Memory that all operators have together. Absent if that of the process is not known.", nil, nil)
+	limited   = prometheus.NewDesc("kopf_operators_memory_limit_bytes", "Memory that all operators may have together. Absent if that of the process is not known.", nil, nil)
 	memory    = described("operator_memory_bytes", "Memory of the operator: of its instances, and of the host for its handlers.", "kind")
 	requests  = described("operator_api_requests_total", "Requests to Kubernetes, by the status of the response; none: no response came.", "code")
 	took      = described("operator_call_duration_seconds", "How long calls of handlers took, including waits.")
@@ -65,6 +67,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	report := c.reports.latest()
 	ch <- prometheus.MustNewConstMetric(operators, prometheus.GaugeValue, float64(report.Host.Operators))
 	ch <- prometheus.MustNewConstMetric(omitted, prometheus.GaugeValue, float64(report.Omitted))
+	if both := report.Host.Shared; both != nil {
+		ch <- prometheus.MustNewConstMetric(shared, prometheus.GaugeValue, float64(both.Used))
+		ch <- prometheus.MustNewConstMetric(limited, prometheus.GaugeValue, float64(both.Limit))
+	}
 	if replicas := report.Host.Replicas; replicas != nil {
 		ch <- prometheus.MustNewConstMetric(leads, prometheus.GaugeValue, truth(replicas.Leads))
 		if replicas.Shared {

@@ -47,8 +47,19 @@ type Host struct {
 	HeapBytes  uint64    `json:"heapBytes"`
 	Goroutines int       `json:"goroutines"`
 
+	Shared   *Shared   `json:"shared,omitempty"`   // nil: the memory of the process is not known
 	Replicas *Replicas `json:"replicas,omitempty"` // nil: the host has no replicas
 }
+
+// Shared is the memory that all operators of a host have together, in bytes.
+type Shared struct {
+	Used  int64 `json:"used"`
+	Limit int64 `json:"limit"`
+}
+
+// HostMemory names the limit of Shared in the limits of an operator: it gets no more while the operators of its namespace have twice of what
+// is left. No declaration can set it.
+const HostMemory = "HostMemory"
 
 // Replicas is what a host knows about the hosts with the same declarations.
 type Replicas struct {
@@ -152,7 +163,7 @@ type Memory struct {
 
 // Limit is a limit of an operator that has counted something.
 type Limit struct {
-	Name  string `json:"name"`            // as in spec.limits
+	Name  string `json:"name"`            // as in spec.limits, or HostMemory
 	Used  int64  `json:"used,omitempty"`  // in bytes; 0 if the limit is not about memory
 	Limit int64  `json:"limit,omitempty"` // in bytes; 0 if the limit is not about memory
 	Hits  int64  `json:"hits"`            // how often the limit has refused, delayed or dropped something

@@ -171,9 +171,9 @@ type Account struct {
 	entries [kinds]entry
 	process *process // of Reviews
 
-	// Tenant is shared by the operators of one tenant. It must be set before the account is used. Nil: the operators of the process
-	// trust each other.
-	Tenant *Tenant
+	// Charge is what the operator has of what its tenant may have. It must be set before the account is used. Nil: the operators of the
+	// process trust each other.
+	Charge *Charge
 
 	// Refused is called with the error of a refusal, at most once per minute for each kind.
 	// It must be set before the account is used. It may be nil. It must not refer to owners of leases: these would never be
@@ -211,7 +211,7 @@ func (a *Account) Limits() Limits {
 
 // Take counts more bytes. The caller must give them back.
 //
-// Errors: Error, without counting.
+// Errors: Error or BudgetError, without counting.
 func (a *Account) Take(k Kind, bytes int) error {
 	if a == nil || bytes <= 0 {
 		a.Give(k, -bytes)
@@ -223,25 +223,38 @@ func (a *Account) Take(k Kind, bytes int) error {
 	return nil
 }
 
+// garbage is how much of a budget a byte of an account takes: what is not in use any more stays in memory until it is collected, which is
+// when there is as much of it as of what is in use.
+const garbage = 2
+
 // try is Take for more than no bytes, without counting a refusal.
-func (a *Account) try(k Kind, bytes int) *Error {
+func (a *Account) try(k Kind, bytes int) error {
 	e := &a.entries[k]
 	if used, ok := AddWithin(e.limit, &e.used, int64(bytes)); !ok {
 		return &Error{Kind: k, Limit: int(e.limit), Used: int(used), Wanted: bytes}
 	}
-	if k != Reviews {
-		return nil
+	err := a.Charge.Take(garbage * int64(bytes))
+	if err == nil && k == Reviews {
+		if err = a.tryReviews(bytes); err != nil {
+			a.Charge.Give(garbage * int64(bytes))
+		}
 	}
-	limit := max(e.limit, a.process.limit)
-	most := max(e.limit, a.process.limit/2)
-	if used, ok := a.Tenant.add(most, int64(bytes)); !ok {
+	if err != nil {
 		e.used.Add(-int64(bytes))
-		return &Error{Kind: k, Limit: int(most), Used: int(used), Wanted: bytes, Tenant: true}
+	}
+	return err
+}
+
+// tryReviews is try for the bounds that operators have together.
+func (a *Account) tryReviews(bytes int) error {
+	own := a.entries[Reviews].limit
+	most, limit := max(own, a.process.limit/2), max(own, a.process.limit)
+	if used, ok := a.Charge.takeReviews(most, int64(bytes)); !ok {
+		return &Error{Kind: Reviews, Limit: int(most), Used: int(used), Wanted: bytes, Tenant: true}
 	}
 	if used, ok := AddWithin(limit, &a.process.used, int64(bytes)); !ok {
-		e.used.Add(-int64(bytes))
-		a.Tenant.give(int64(bytes))
-		return &Error{Kind: k, Limit: int(limit), Used: int(used), Wanted: bytes, Process: true}
+		a.Charge.giveReviews(int64(bytes))
+		return &Error{Kind: Reviews, Limit: int(limit), Used: int(used), Wanted: bytes, Process: true}
 	}
 	return nil
 }
@@ -261,9 +274,12 @@ func AddWithin(limit int64, to *atomic.Int64, more int64) (before int64, ok bool
 	}
 }
 
+// scarce is how long Await waits before it looks again for room in a budget.
+const scarce = 100 * time.Millisecond
+
 // Await is Take for Reviews that waits for others to give back bytes, until the context ends.
 //
-// Errors: Error. If more bytes are wanted than the limit, it does not wait.
+// Errors: Error, BudgetError. If more bytes are wanted than the limit, it does not wait.
 func (a *Account) Await(ctx context.Context, bytes int) error {
 	if a == nil || bytes <= 0 {
 		return a.Take(Reviews, bytes)
@@ -284,6 +300,7 @@ func (a *Account) Await(ctx context.Context, bytes int) error {
 		}
 		select {
 		case <-given:
+		case <-time.After(scarce): // a budget has room again whenever anything is given back to it
 		case <-ctx.Done():
 			return a.Refuse(Reviews, err)
 		}
@@ -313,8 +330,9 @@ func (a *Account) Give(k Kind, bytes int) {
 		return
 	}
 	a.entries[k].used.Add(-int64(bytes))
+	a.Charge.Give(garbage * int64(bytes))
 	if k == Reviews {
-		a.Tenant.give(int64(bytes))
+		a.Charge.giveReviews(int64(bytes))
 		a.process.give(bytes)
 	}
 }

@@ -206,10 +206,11 @@ func TestATenantHasHalfOfTheReviews(t *testing.T) {
 	all, greedy := newProcess(1000), &Tenant{}
 	account := func(of *Tenant) *Account {
 		a := New(Limits{ReviewMemory: 400})
-		a.process, a.Tenant = all, of
+		a.process, a.Charge = all, NewCharge(of)
 		return a
 	}
-	one, two, other := account(greedy), account(greedy), account(&Tenant{})
+	decent := &Tenant{}
+	one, two, other := account(greedy), account(greedy), account(decent)
 	if err := one.Take(Reviews, 400); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestATenantHasHalfOfTheReviews(t *testing.T) {
 	one.Give(Reviews, 400)
 	two.Give(Reviews, 100)
 	other.Give(Reviews, 400)
-	if n := used(two, Reviews) + int(all.used.Load()+greedy.reviews.Load()+other.Tenant.reviews.Load()); n != 0 {
+	if n := used(two, Reviews) + int(all.used.Load()+greedy.reviews.Load()+decent.reviews.Load()); n != 0 {
 		t.Errorf("%d bytes are left", n)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/calls"
@@ -32,8 +33,9 @@ import (
 // Kopf: kopf._core.engines.posting (v1.45).
 type Recorder struct {
 	Settings *settings.Settings
-	Poster   *posting.Poster // nil before Start
-	refusals zerolog.Sampler // limits log lines about refused events
+	Charge   *accounts.Charge // for the memory of pending events; may be nil
+	Poster   *posting.Poster  // nil before Start
+	refusals zerolog.Sampler  // limits log lines about refused events
 }
 
 // Complaining is the shortest time between log lines about refused or dropped events:
@@ -61,7 +63,8 @@ func (e *Recorder) Start(ctx context.Context, client *clients.Client, namespace 
 			Component: s.ReportingComponent, Instance: s.ReportingInstance,
 			NamePrefix: s.EventNamePrefix, Namespace: namespace,
 		},
-		Warn: func(message string) { log.Warn().Msg(message) },
+		Warn:   func(message string) { log.Warn().Msg(message) },
+		Charge: e.Charge,
 	}
 	drops := log.Sample(&zerolog.BurstSampler{Burst: 1, Period: Complaining})
 	e.Poster.Dropping = func(total int) {

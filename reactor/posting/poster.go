@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
@@ -47,6 +48,7 @@ type Poster struct {
 	Origin   Origin
 	Warn     func(message string) // logs events that could not be posted
 	Dropping func(total int)      // called for each dropped event with their total; may be nil
+	Charge   *accounts.Charge     // for the memory of pending events; may be nil
 
 	slots   chan struct{} // nil: no limit of workers
 	idle    time.Duration
@@ -85,7 +87,7 @@ func (p *Poster) Post(event Event) error {
 	event = event.apart()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pending >= MaxPending || p.texts+event.size() > MaxPendingTexts {
+	if p.pending >= MaxPending || p.texts+event.size() > MaxPendingTexts || p.Charge.Take(event.cost()) != nil {
 		p.dropped++
 		if p.Dropping != nil {
 			p.Dropping(p.dropped)
@@ -121,8 +123,15 @@ func (e *Event) size() int {
 	return len(r.APIVersion) + len(r.Kind) + len(r.Name) + len(r.UID) + len(r.Namespace) + len(e.Type) + len(e.Reason) + len(e.Message)
 }
 
+// workerCost is what a worker takes, with its request, in bytes. Each pending event can have one of its own.
+const workerCost = 16 << 10
+
+// cost is what a pending event takes at the most, in bytes.
+func (e *Event) cost() int64 { return int64(workerCost + 2*e.size()) } // the texts are in the request once more
+
 // settle forgets a pending event. The caller holds the lock.
 func (p *Poster) settle(event Event) {
+	p.Charge.Give(event.cost())
 	p.pending--
 	p.texts -= event.size()
 }

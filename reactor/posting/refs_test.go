@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/posting"
@@ -76,5 +77,29 @@ func TestLongEvents(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestPendingEventsAreCharged to the operator until they are settled: a tenant may have many operators.
+func TestPendingEventsAreCharged(t *testing.T) {
+	tenant := &accounts.Tenant{Budget: accounts.NewBudget(3 << 20)}
+	dropped := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &posting.Poster{Charge: accounts.NewCharge(tenant), Dropping: func(total int) { dropped = total }, Send: func(ctx context.Context, _ apipath.Path, _ []byte, _ backoffs.Backoffs) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	p.Start(ctx, 0, time.Second)
+	accepted := 0
+	for p.Post(posting.Event{Ref: posting.Ref{APIVersion: "v1", Kind: "Pod", Name: fmt.Sprint(accepted)}, Message: "m"}) == nil {
+		accepted++
+	}
+	if accepted < 100 || accepted > 128 || dropped != 1 { // of 16 KiB
+		t.Errorf("%d are accepted, %d are dropped", accepted, dropped)
+	}
+	cancel()
+	p.Wait()
+	if left := tenant.Memory(); left != 0 {
+		t.Errorf("%d bytes are left", left)
 	}
 }

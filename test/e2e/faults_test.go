@@ -149,7 +149,7 @@ func TestGarbageInAnnotations(t *testing.T) {
 // one by one.
 func TestBurst(t *testing.T) {
 	t.Parallel()
-	const writers, changes = 4, 2500 // each its field, so often
+	const writers, changes = 4, 500 // each its field, so often
 	s := newSpace(t)
 	op := s.start(t, options{})
 	s.create(t, "obj1", "{do: sleep, seconds: 0.2}")

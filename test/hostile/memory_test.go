@@ -1,12 +1,16 @@
 package hostile_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/facts"
 )
 
 // hostMemory are attacks on the memory of the host, which is measured. So they come first: those on the memory of instances may have
@@ -34,6 +38,14 @@ var memory = wave{"memory", []attack{
 	{
 		name: "the memory of many instances", quick: true, script: on(`const all = []; for (let i = 0; i < 40; i++) all.push(new Uint8Array(1 << 20).fill(1)); await kopf.sleep(1e6); return all;`),
 		spec: limited("InstanceMemory: 128Mi"), count: 6, named: []sign{limit("InstanceMemory")}, also: bounded,
+	},
+	{
+		name: "the memory of many operators", quick: true, script: `const all = new Uint8Array(48 << 20); kopf.on.startup(async () => { await kopf.sleep(1e6); return all; });`,
+		act: func(t *testing.T, a *attacker) {
+			for i := range 20 {
+				a.house.declare(t, a.namespace, fmt.Sprintf("more-%d", i), a.tag(), tenantName, "")
+			}
+		}, named: []sign{refusesMore}, also: leavesMemory,
 	},
 	{
 		name: "rights that are multiplied out", quick: true, script: `
@@ -95,6 +107,53 @@ func smallHost(t *testing.T, a *attacker) {
 		t.Errorf("the process had %d KiB, %v", size, err)
 	}
 	t.Logf("the process has had at most %d KiB", size)
+}
+
+// refusesMore is an operator of the attacker that does not start, because the others have too much of the memory of the host.
+func refusesMore(a *attacker) error {
+	report, err := a.report(context.Background())
+	if err != nil {
+		return err
+	}
+	for i := range report.Operators {
+		if f := &report.Operators[i]; f.Namespace == a.namespace && f.Reason == "NoMemory" {
+			return nil
+		}
+	}
+	return fmt.Errorf("all operators of the attacker start: all operators have %+v", report.Host.Shared)
+}
+
+// leavesMemory checks that the operators of the attacker leave a third of the memory to others, and all of it when they are removed.
+func leavesMemory(t *testing.T, a *attacker) {
+	t.Helper()
+	used := func() (sum, limit int64) {
+		report, err := a.report(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range report.Operators {
+			for _, l := range report.Operators[i].Limits {
+				if report.Operators[i].Namespace == a.namespace && l.Name == facts.HostMemory {
+					sum += l.Used
+				}
+			}
+		}
+		return sum, report.Host.Shared.Limit
+	}
+	sum, limit := used()
+	if sum > limit*2/3 || sum < limit/10 {
+		t.Errorf("the operators of the attacker have %d of %d bytes", sum, limit)
+	}
+	t.Logf("the operators of the attacker have %d of %d MiB", sum>>20, limit>>20)
+	if err := a.declared().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	a.Eventually(t, patience, func() error {
+		if sum, _ := used(); sum > 0 {
+			return fmt.Errorf("they still have %d bytes", sum)
+		}
+		return nil
+	})
 }
 
 // bounded checks that the instances of the operator have no more memory than their limit.

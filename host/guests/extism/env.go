@@ -54,7 +54,7 @@ var (
 	errOutside  = fmt.Errorf("%w: outside of the memory of the call", guests.ErrMemory)
 	errNoVars   = fmt.Errorf("%w: variables are disabled (max_var_bytes: 0)", guests.ErrMemory)
 	errVars     = fmt.Errorf("%w: too much in variables", guests.ErrMemory)
-	errTogether = fmt.Errorf("%w: all instances together have reached the limit InstanceMemory", guests.ErrMemory)
+	errTogether = fmt.Errorf("%w: all instances together have reached the limit InstanceMemory, or the operators of the namespace get no more memory", guests.ErrMemory)
 	errRequest  = fmt.Errorf("%w: the request is no JSON, or has too many headers", guests.ErrMessage)
 )
 

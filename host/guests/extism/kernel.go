@@ -98,7 +98,7 @@ func (k *kernel) take(bytes int) bool {
 	case bytes < 0:
 		k.memory.Give(-bytes)
 	default:
-		return k.memory.Take(bytes)
+		return k.memory.Take(bytes) == nil
 	}
 	return true
 }

@@ -69,12 +69,12 @@ func TestRequestsOfPluginsAreBounded(t *testing.T) {
 // room is a bound of memory.
 type room struct{ used, limit int }
 
-func (r *room) Take(bytes int) bool {
+func (r *room) Take(bytes int) error {
 	if r.used+bytes > r.limit {
-		return false
+		return errTogether
 	}
 	r.used += bytes
-	return true
+	return nil
 }
 
 func (r *room) Give(bytes int) { r.used -= bytes }

@@ -29,7 +29,7 @@ type Limits struct {
 // Memory is a bound of memory that several instances share.
 type Memory interface {
 	// Take counts more bytes, unless there is no room for them.
-	Take(bytes int) bool
+	Take(bytes int) error
 
 	// Give gives bytes back.
 	Give(bytes int)

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+)
+
+// ofTenant returns options of an operator of a tenant.
+func ofTenant(o Options, t *accounts.Tenant) Options {
+	o.Memories = NewMemoryPool(0)
+	o.Memories.Of(accounts.NewCharge(t))
+	return o
+}
+
+// TestModulesAreCharged: an operator is charged for the file of a module, its machine code and the snapshot of its memory while the module
+// is loaded, and for its instances.
+func TestModulesAreCharged(t *testing.T) {
+	tenant := &accounts.Tenant{Budget: accounts.NewBudget(1 << 30)}
+	wasm := minimalWaiter()
+	for name, o := range map[string]Options{"compiled": withCache(t, Options{}), "compiled in memory": {CacheDir: CacheOff}} {
+		for _, again := range []bool{false, true} {
+			m, err := Load(t.Context(), "op.wasm", wasm, ofTenant(o, tenant))
+			if err != nil {
+				t.Fatal(err)
+			}
+			idle := tenant.Memory()
+			image := int64(0)
+			if s := m.snapshot.Load(); s != nil {
+				image = s.charged
+			}
+			instances := m.options.Memories.Used()
+			if want := int64(len(wasm)) + m.machine.size + image + instances; idle != want || m.machine.size < int64(len(wasm)) {
+				t.Errorf("%s, again: %t: %d bytes, want %d; the machine code has %d", name, again, idle, want, m.machine.size)
+			}
+			startDaemons(t, m, 3)
+			if more := tenant.Memory() - idle; more != m.options.Memories.Used()-instances || more < 2*wasmPage {
+				t.Errorf("%s: %d bytes for instances", name, more)
+			}
+			if err := m.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if left := tenant.Memory(); left != 0 {
+				t.Errorf("%s: %d bytes are left", name, left)
+			}
+		}
+	}
+}
+
+// TestSharedMachineCodeIsChargedOnce: to the operator whose module uses it for longest.
+func TestSharedMachineCodeIsChargedOnce(t *testing.T) {
+	budget := accounts.NewBudget(1 << 30)
+	o, tenants, modules := withCache(t, Options{}), [3]*accounts.Tenant{}, [3]*Module{}
+	for i := range modules {
+		tenants[i] = &accounts.Tenant{Budget: budget}
+		var err error
+		if modules[i], err = Load(t.Context(), "op.wasm", minimalWaiter(), ofTenant(o, tenants[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code := modules[0].machine.size
+	if tenants[0].Memory() != tenants[1].Memory()+code || tenants[1].Memory() != tenants[2].Memory() {
+		t.Errorf("%d, %d and %d bytes, of which the machine code has %d", tenants[0].Memory(), tenants[1].Memory(), tenants[2].Memory(), code)
+	}
+	own := tenants[2].Memory()
+	for i, want := range [][3]int64{{own + code, own, 0}, {0, own + code, 0}, {0, 0, 0}} {
+		if err := modules[[]int{2, 0, 1}[i]].Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]int64{tenants[0].Memory(), tenants[1].Memory(), tenants[2].Memory()}; got != want {
+			t.Errorf("after %d have ended: %v bytes, want %v", i+1, got, want)
+		}
+	}
+}
+
+// TestModulesWithoutMemory: a module for which a tenant has no memory is no mistake of the module, and takes nothing.
+func TestModulesWithoutMemory(t *testing.T) {
+	wasm := minimalWaiter()
+	o := withCache(t, Options{})
+	whole := &accounts.Tenant{Budget: accounts.NewBudget(1 << 30)}
+	m, err := Load(t.Context(), "op.wasm", wasm, ofTenant(o, whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := whole.Memory()
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []int64{1, int64(len(wasm)), need / 2, need - wasmPage} { // of the file, of the machine code, of the instance
+		tenant := &accounts.Tenant{Budget: accounts.NewBudget(part + part/2)}
+		_, err := Load(t.Context(), "op.wasm", wasm, ofTenant(o, tenant))
+		var scarce *accounts.BudgetError
+		if !errors.As(err, &scarce) || !errors.Is(err, abi.ErrNoRoom) || errors.Is(err, ErrModule) {
+			t.Errorf("%d bytes: got %v", part, err)
+		}
+		if left := tenant.Memory(); left != 0 {
+			t.Errorf("%d bytes: %d are left", part, left)
+		}
+	}
+}
+
+// TestGrowthWithinABudget: a guest sees that its memory does not grow.
+func TestGrowthWithinABudget(t *testing.T) {
+	grow := asm.Cat(asm.I32Const(100), asm.MemoryGrow, asm.I32Const(-1), []byte{0x46}, asm.If, asm.Unreachable, asm.End)
+	for size, trapped := range map[int64]bool{1 << 30: false, 300 << 10: true} {
+		m, err := load(t, asm.Guest(grow).Encode(), ofTenant(Options{}, &accounts.Tenant{Budget: accounts.NewBudget(size)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); errors.Is(err, ErrTrap) != trapped {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
