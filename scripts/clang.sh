@@ -22,7 +22,7 @@ find_tools() {
 	done
 	return 1
 }
-[ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1 || "$(dirname "$0")/apt.sh"
+"$(dirname "$0")/apt.sh"
 find_tools && exit
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 	echo "installing clang..." >&2

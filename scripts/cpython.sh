@@ -31,7 +31,7 @@ missing() {
 	done
 	[ ! -f "$wasi/libc.a" ] || [ -z "$(find /usr/lib/llvm-19 -name 'libclang_rt.builtins-wasm32.a' 2>/dev/null)" ]
 }
-[ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1 || scripts/apt.sh
+scripts/apt.sh
 if missing && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 	echo "installing what CPython is built with..." >&2
 	# shellcheck disable=SC2086 # several packages

@@ -78,7 +78,7 @@ library() (
 	echo "$version" >"$1/version"
 )
 
-[ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1 || scripts/apt.sh
+scripts/apt.sh
 if has_target; then
 	build "$(rustc --version)" cargo
 else

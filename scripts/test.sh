@@ -77,7 +77,9 @@ packages() {
 
 # others: the other packages of the root module, except the vectors, which have a step of their own.
 others() {
-	go list ./... | sed 's|^github.com/kopf-wasm/kopf/||' | grep -vxF "$(tr ' ' '\n' <<<"$longest test/vectors")" | packages "the other packages"
+	local all
+	all=$(go list ./...) || { run "the other packages" false; return; }
+	sed 's|^github.com/kopf-wasm/kopf/||' <<<"$all" | grep -vxF "$(tr ' ' '\n' <<<"$longest test/vectors")" | packages "the other packages"
 }
 
 # engines: what the engine's validator, compiler and interpreter read in function bodies, compared with the grammar of
