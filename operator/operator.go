@@ -110,10 +110,9 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	if o.Host.Share == nil {
 		op.options.Host.Share = host.NewShare(o.Host.ComputeWeight, o.Host.ComputeRate)
 	}
+	op.charge = accounts.NewCharge(o.Tenant)
 	if o.Host.Memories == nil {
 		op.options.Host.Memories = host.NewMemoryPool(o.Host.InstanceMemory)
-	}
-	if op.charge = accounts.NewCharge(o.Tenant); op.charge != nil {
 		op.options.Host.Memories.Of(op.charge)
 	}
 	if err := op.charge.Take(operatorCost); err != nil {

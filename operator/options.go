@@ -162,8 +162,8 @@ type Options struct {
 	Identity string
 
 	// Tenant is shared by the operators of one tenant. Together, they get a part of what all operators of the process have: at most half
-	// of the memory for reviews, and of the memory mappings for instances, and memory as their Budget allows. Nil: the operators trust
-	// each other.
+	// of the memory for reviews, and of the memory mappings for instances, and memory as their Budget allows. What modules have beyond what
+	// handlers store is not counted if Host.Memories is set. Nil: the operators trust each other.
 	Tenant *Tenant
 
 	// Host holds the limits, the configuration and the streams of the guests. If a stream is
