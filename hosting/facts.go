@@ -26,12 +26,12 @@ func (h *Host) Facts() []facts.Operator {
 	return found
 }
 
-// Shared returns the memory of the process that all operators have together; nil if that of the process is not known: see Options.Memory.
-func (h *Host) Shared() *facts.Shared {
+// SharedMemory returns the memory of the process that all operators have together; nil if that of the process is not known: see Options.Memory.
+func (h *Host) SharedMemory() *facts.SharedMemory {
 	if h.budget == nil {
 		return nil
 	}
-	return &facts.Shared{Used: h.budget.Used(), Limit: h.budget.Limit()}
+	return &facts.SharedMemory{Used: h.budget.Used(), Limit: h.budget.Limit()}
 }
 
 // Object returns what an operator does for the object with a uid. An operator that does not run

@@ -16,11 +16,11 @@ import (
 // for which there is no memory is tried again.
 func TestOperatorsShareTheMemory(t *testing.T) {
 	for memory, want := range map[int64]int64{64 << 30: 63 << 30, 4 << 30: 3 << 30, 512 << 20: 256 << 20} {
-		if shared := New(Options{Memory: memory}).Shared(); *shared != (facts.Shared{Limit: want}) {
+		if shared := New(Options{Memory: memory}).SharedMemory(); *shared != (facts.SharedMemory{Limit: want}) {
 			t.Errorf("of %d MiB: %+v", memory>>20, shared)
 		}
 	}
-	if shared := New(Options{}).Shared(); shared != nil {
+	if shared := New(Options{}).SharedMemory(); shared != nil {
 		t.Errorf("of an unknown size: %+v", shared)
 	}
 	synctest.Test(t, func(t *testing.T) {

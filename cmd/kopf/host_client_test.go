@@ -65,7 +65,7 @@ func (*hostOfTest) IsRunning() bool { return true }
 
 func (h *hostOfTest) Replicas() *facts.Replicas { return h.replicas }
 
-func (h *hostOfTest) Shared() *facts.Shared { return nil }
+func (h *hostOfTest) SharedMemory() *facts.SharedMemory { return nil }
 
 // atHost runs a command line against a host.
 func atHost(t *testing.T, url, line string) (code exitCode, stdout, stderr string) {

@@ -26,8 +26,8 @@ type Source interface {
 	Retry(key hosting.Key) error
 	Object(key hosting.Key, uid string) (*facts.Object, error)
 	IsRunning() bool
-	Shared() *facts.Shared     // nil: the memory of the process is not known
-	Replicas() *facts.Replicas // nil: the host has no others
+	SharedMemory() *facts.SharedMemory // nil: the memory of the process is not known
+	Replicas() *facts.Replicas         // nil: the host has no others
 }
 
 var _ Source = (*hosting.Host)(nil)

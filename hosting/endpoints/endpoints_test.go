@@ -70,7 +70,9 @@ func (s *source) IsRunning() bool { return !s.stopped }
 
 func (s *source) Replicas() *facts.Replicas { return s.replicas }
 
-func (s *source) Shared() *facts.Shared { return &facts.Shared{Used: 3 << 20, Limit: 1 << 30} }
+func (s *source) SharedMemory() *facts.SharedMemory {
+	return &facts.SharedMemory{Used: 3 << 20, Limit: 1 << 30}
+}
 
 var mailer = hosting.Key{Kind: api.Namespaced, Namespace: "team", Name: "mailer"}
 
@@ -305,6 +307,16 @@ func TestMetricsOfOperators(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+}
+
+// TestSharedMemoryIsShown: what all operators have, and what they may have.
+func TestSharedMemoryIsShown(t *testing.T) {
+	h := New(newSource(), "v1").Handler(nil)
+	for path, says := range map[string]string{"/statusz": `"limit": 1073741824`, "/statusz?format=html": "operators have 3.0 MiB of 1.0 GiB", "/metrics": "kopf_operators_memory_limit_bytes 1.073741824e+09"} {
+		if _, text := ask(t, h, "GET", path); !strings.Contains(text, says) {
+			t.Errorf("%s does not say %q:\n%s", path, says, text)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	report := c.reports.latest()
 	ch <- prometheus.MustNewConstMetric(operators, prometheus.GaugeValue, float64(report.Host.Operators))
 	ch <- prometheus.MustNewConstMetric(omitted, prometheus.GaugeValue, float64(report.Omitted))
-	if both := report.Host.Shared; both != nil {
+	if both := report.Host.Memory; both != nil {
 		ch <- prometheus.MustNewConstMetric(shared, prometheus.GaugeValue, float64(both.Used))
 		ch <- prometheus.MustNewConstMetric(limited, prometheus.GaugeValue, float64(both.Limit))
 	}

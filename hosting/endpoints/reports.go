@@ -45,7 +45,7 @@ func (r *reports) make(now time.Time) *facts.Report {
 	all := r.source.Facts()
 	report := &facts.Report{Schema: facts.Schema, Time: now.UTC(), Operators: all}
 	report.Host = facts.Host{Version: r.version, Started: r.started, Operators: len(all), HeapBytes: heap(), Goroutines: runtime.NumGoroutine()}
-	report.Host.Shared, report.Host.Replicas = r.source.Shared(), r.source.Replicas()
+	report.Host.Memory, report.Host.Replicas = r.source.SharedMemory(), r.source.Replicas()
 	for i := range all {
 		if all[i].Ready {
 			report.Host.Ready++

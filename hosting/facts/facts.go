@@ -47,17 +47,17 @@ type Host struct {
 	HeapBytes  uint64    `json:"heapBytes"`
 	Goroutines int       `json:"goroutines"`
 
-	Shared   *Shared   `json:"shared,omitempty"`   // nil: the memory of the process is not known
-	Replicas *Replicas `json:"replicas,omitempty"` // nil: the host has no replicas
+	Memory   *SharedMemory `json:"memory,omitempty"`   // nil: the memory of the process is not known
+	Replicas *Replicas     `json:"replicas,omitempty"` // nil: the host has no replicas
 }
 
-// Shared is the memory that all operators of a host have together, in bytes.
-type Shared struct {
+// SharedMemory is the memory that all operators of a host have together, in bytes.
+type SharedMemory struct {
 	Used  int64 `json:"used"`
 	Limit int64 `json:"limit"`
 }
 
-// HostMemory names the limit of Shared in the limits of an operator: it gets no more while the operators of its namespace have twice of what
+// HostMemory names the limit of SharedMemory in the limits of an operator: it gets no more while the operators of its namespace have twice of what
 // is left. No declaration can set it.
 const HostMemory = "HostMemory"
 

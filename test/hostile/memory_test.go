@@ -120,7 +120,7 @@ func refusesMore(a *attacker) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("all operators of the attacker start: all operators have %+v", report.Host.Shared)
+	return fmt.Errorf("all operators of the attacker start: all operators have %+v", report.Host.Memory)
 }
 
 // leavesMemory checks that the operators of the attacker leave a third of the memory to others, and all of it when they are removed.
@@ -138,7 +138,7 @@ func leavesMemory(t *testing.T, a *attacker) {
 				}
 			}
 		}
-		return sum, report.Host.Shared.Limit
+		return sum, report.Host.Memory.Limit
 	}
 	sum, limit := used()
 	if sum > limit*2/3 || sum < limit/10 {
