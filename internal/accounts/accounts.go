@@ -209,6 +209,14 @@ func (a *Account) Limits() Limits {
 	return a.limits
 }
 
+// Charged is what the operator has of what its tenant may have; nil: it shares nothing.
+func (a *Account) Charged() *Charge {
+	if a == nil {
+		return nil
+	}
+	return a.Charge
+}
+
 // Take counts more bytes. The caller must give them back.
 //
 // Errors: Error or BudgetError, without counting.

@@ -112,7 +112,7 @@ func (c *Charge) Take(bytes int64) error {
 	return nil
 }
 
-// Force takes memory that is there already, whatever is left.
+// Force takes memory that cannot be refused, whatever is left. What can be refused is refused earlier then.
 func (c *Charge) Force(bytes int64) {
 	if c == nil || c.tenant.Budget == nil || bytes <= 0 {
 		return

@@ -226,6 +226,9 @@ func NewMemories() *Memories {
 	return &Memories{items: map[string]*memory{}, Base: memos.New(nil, nil)}
 }
 
+// objectCost is what an operator keeps of an object to which nothing happens, in bytes. No object may be lost, so it is not refused.
+const objectCost = 1 << 10
+
 // recall returns the memory of an object, and creates it if necessary.
 func (m *Memories) recall(key string, byListing bool) *memory {
 	m.mu.Lock()
@@ -237,6 +240,7 @@ func (m *Memories) recall(key string, byListing bool) *memory {
 			item.memo = memos.New(m.Base, m.Account)
 		}
 		m.items[key] = item
+		m.Account.Charged().Force(objectCost)
 	}
 	return item
 }
@@ -271,6 +275,9 @@ func (m *Memories) forget(key string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	item := m.items[key]
+	if item != nil {
+		m.Account.Charged().Give(objectCost)
+	}
 	delete(m.items, key)
 	return item
 }

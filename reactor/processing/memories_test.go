@@ -42,6 +42,26 @@ func TestMemosOfObjects(t *testing.T) {
 	}
 }
 
+// TestKnownObjectsAreCharged: while they are remembered, once.
+func TestKnownObjectsAreCharged(t *testing.T) {
+	tenant := &accounts.Tenant{Budget: accounts.NewBudget(1)}
+	all := NewMemories()
+	all.Account = accounts.New(accounts.Limits{})
+	all.Account.Charge = accounts.NewCharge(tenant)
+	all.Notice("one", true)
+	all.recall("one", false)
+	all.Notice("two", true)
+	if held := tenant.Memory(); held != 2*objectCost {
+		t.Errorf("two objects take %d bytes", held)
+	}
+	for _, key := range []string{"one", "one", "unknown", "two"} {
+		all.forget(key)
+	}
+	if held := tenant.Memory(); held != 0 {
+		t.Errorf("%d bytes are left", held)
+	}
+}
+
 // TestMemosOfReviews checks that the memo of an object that is being created is not kept.
 // It is kept if a stream, or a review of an update or a deletion, knows the object.
 func TestMemosOfReviews(t *testing.T) {

@@ -69,8 +69,12 @@ func (c *Common) newStream(ctx context.Context, d *dimensions.Dimension) *Stream
 	return s
 }
 
+// streamCost is what a stream takes, in bytes: its goroutines, and what the connection has read for it.
+const streamCost = 64 << 10
+
 // serve reads the watch until the context ends, then waits for the work on the objects.
 func (s *Stream) serve(ctx context.Context, ended func()) {
+	s.common.Account.Charged().Force(streamCost)
 	leave := s.common.States.Enter(ctx, s.supervised())
 	s.common.Streams.add(s)
 	gate, err := s.begin()
@@ -81,6 +85,7 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 		s.relieve(sink)
 		s.end(ctx)
 		s.ended()
+		s.common.Account.Charged().Give(streamCost)
 		ended()
 	}
 	if err != nil {

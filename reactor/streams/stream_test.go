@@ -2,7 +2,9 @@ package streams
 
 import (
 	"testing"
+	"testing/synctest"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -20,4 +22,25 @@ func TestDroppedItemsOpenTheGate(t *testing.T) {
 	if !g.IsOpen() {
 		t.Error("the gate is closed for ever")
 	}
+}
+
+// TestStreamsAndObjectsAreCharged: they are what an operator has in any case. The objects stay known when the stream ends.
+func TestStreamsAndObjectsAreCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tenant := &accounts.Tenant{Budget: accounts.NewBudget(1000)} // less than they take
+		s := newScene(t, stocked(3), newNoting())
+		s.Account = accounts.New(accounts.Limits{})
+		s.Account.Charge = accounts.NewCharge(tenant)
+		s.Memories.Account = s.Account
+		leave := s.serve(t)
+		synctest.Wait()
+		if objects, held := s.Memories.Count(), tenant.Memory(); objects != 3 || held < streamCost+3<<10 {
+			t.Errorf("%d objects are known, and %d bytes are charged", objects, held)
+		}
+		before := tenant.Memory()
+		leave()
+		if freed := before - tenant.Memory(); freed != streamCost {
+			t.Errorf("the end of the stream gives back %d bytes", freed)
+		}
+	})
 }
