@@ -519,3 +519,36 @@ func (w *world) suffices(t *testing.T, name string, s *subscriber, value string)
 		t.Errorf("%s: %s", name, text)
 	}
 }
+
+// TestLogsOfAllFeedsAreBounded: many watches whose subscribers are slow have no more together than a few of them. What they drop, the
+// subscribers read again.
+func TestLogsOfAllFeedsAreBounded(t *testing.T) {
+	h := &Hub{feeds: map[key]*feed{}}
+	const size, feeds = 1 << 20, 3 * maxLogs / maxBytes
+	object := []byte(`{"metadata":{"uid":"u","resourceVersion":"1"},"data":"` + strings.Repeat("x", size) + `"}`)
+	var all []*feed
+	for i := range feeds {
+		f := h.of(key{labels: fmt.Sprint(i)})
+		f.last = "1"
+		up := &upstream{over: make(chan struct{}), audience: newAudience()}
+		up.audience.add(&cursor{feed: f, up: up})
+		all = append(all, f)
+		for version := range 20 {
+			if err := f.add(up, watching.Event{Type: "ADDED", Meta: watching.Meta{UID: "u", ResourceVersion: fmt.Sprint(version + 2)}, Object: object}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.bytes > maxBytes {
+			t.Errorf("feed %d has %d bytes", i, f.bytes)
+		}
+	}
+	if held := h.logs.Load(); held > maxLogs+feeds*2*size || held < maxLogs/2 {
+		t.Errorf("all feeds have %d bytes", held)
+	}
+	for _, f := range all {
+		h.reap(f)
+	}
+	if held := h.logs.Load(); held != 0 {
+		t.Errorf("feeds that are gone have %d bytes", held)
+	}
+}

@@ -27,6 +27,10 @@ const (
 	minBytes  = 64 << 10
 )
 
+// maxLogs bounds the logs of all feeds of a hub together, in bytes, beyond minBytes of each: operators choose what they watch, and can be as
+// slow as they like.
+const maxLogs = 64 << 20
+
 // abstention is how long a hub does not repeat a watch that the server has refused to it.
 const abstention = time.Minute
 
@@ -263,7 +267,7 @@ func (f *feed) open(up *upstream, covered string) {
 // add takes a line of the watch: it appends an event to the log, and wakes the subscribers
 // that the event concerns. Other lines only say how far the watch has come.
 //
-// Errors: errUnshared if the version is not after the last one.
+// Errors: errUnshared if the version is not after the last one; errGone.
 func (f *feed) add(up *upstream, event watching.Event) error {
 	event.Object = event.Object[:len(event.Object):len(event.Object)] // no subscriber can append to the object of others
 	e := entry{event: event}
@@ -272,6 +276,9 @@ func (f *feed) add(up *upstream, event watching.Event) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.gone {
+		return errGone
+	}
 	order, err := resourceversion.CompareResourceVersion(event.Meta.ResourceVersion, f.last)
 	if err != nil || order < 0 {
 		f.hub.options.Log(abi.LevelWarning, "The events of "+string(f.key.path)+" have no order, so their watch is not shared.")
@@ -286,7 +293,7 @@ func (f *feed) add(up *upstream, event watching.Event) error {
 		c.append(&e, f.base+uint64(len(f.log)), before)
 	}
 	f.log = append(f.log, e)
-	f.bytes += len(event.Object)
+	f.grow(len(event.Object))
 	f.trim()
 	return nil
 }
@@ -295,13 +302,13 @@ func (f *feed) add(up *upstream, event watching.Event) error {
 func (f *feed) trim() {
 	for len(f.log) > 1 {
 		first := &f.log[0]
-		over := len(f.log) > maxEvents || f.bytes > maxBytes
+		over := len(f.log) > maxEvents || f.bytes > maxBytes || f.bytes > minBytes && f.hub.logs.Load() > maxLogs
 		spare := first.readers == 0 && (len(f.log) > minEvents || f.bytes > minBytes)
 		if !over && !spare {
 			return
 		}
 		f.floor = first.event.Meta.ResourceVersion
-		f.bytes -= len(first.event.Object)
+		f.grow(-len(first.event.Object))
 		*first = entry{}
 		f.log, f.base = f.log[1:], f.base+1
 	}
@@ -310,5 +317,12 @@ func (f *feed) trim() {
 // forget drops the log and the version: the next subscriber begins after its own listing.
 func (f *feed) forget() {
 	f.base += uint64(len(f.log))
-	f.log, f.bytes, f.floor, f.last, f.read = nil, 0, "", "", false
+	f.grow(-f.bytes)
+	f.log, f.floor, f.last, f.read = nil, "", "", false
+}
+
+// grow counts bytes of the log.
+func (f *feed) grow(bytes int) {
+	f.bytes += bytes
+	f.hub.logs.Add(int64(bytes))
 }

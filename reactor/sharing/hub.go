@@ -14,6 +14,7 @@ package sharing
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -49,6 +50,8 @@ type Hub struct {
 	source  watching.Source
 	server  func(ctx context.Context) (string, error)
 	current func(ctx context.Context, k key, o watching.Options, version string) (now string, err error)
+
+	logs atomic.Int64 // bytes of the logs of all feeds
 
 	mu    sync.Mutex // guards feeds
 	feeds map[key]*feed
@@ -104,6 +107,7 @@ func (h *Hub) reap(f *feed) {
 		return
 	}
 	f.gone = true
+	f.forget()
 	delete(h.feeds, f.key)
 	if f.up != nil {
 		f.up.cancel()
