@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/hosting"
@@ -46,6 +48,8 @@ const (
 	requestTimeout = 30 * time.Second
 	firstPause     = time.Second
 	lastPause      = time.Minute
+	dialTimeout    = 30 * time.Second // as client-go's
+	keepAlive      = 30 * time.Second
 )
 
 // limits are those of each request. A secret has at most 1 MiB.
@@ -86,14 +90,37 @@ func New(own *rest.Config, mode Mode) (*Identities, error) {
 		config.Impersonate = rest.ImpersonationConfig{}
 	}
 	config.Timeout, config.QPS = 0, -1
+	if config.Dial == nil { // one of its own makes the connections those of operators only: see narrow
+		config.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
+	}
 	i := &Identities{mode: mode, host: client}
 	if i.shared, err = rest.TransportFor(config); err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
+	narrow(i.shared)
 	// The shared transport has verified servers and, by impersonation, logged in. The
 	// configuration of an operator adds its identity, and nothing else.
 	i.config = &rest.Config{Host: client.Base(), Transport: i.shared, QPS: -1}
 	return i, nil
+}
+
+// readAhead is how much a connection reads of a response before the operator does, in bytes. The default of HTTP/2 is 4 MiB, for each of
+// hundreds of watches whose operators may be as slow as they like.
+const readAhead = 512 << 10
+
+// narrow bounds what the connections of a transport read ahead. It must be called before the first request.
+func narrow(transport http.RoundTripper) {
+	for {
+		switch t := transport.(type) {
+		case *http.Transport:
+			t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: readAhead}
+			return
+		case utilnet.RoundTripperWrapper:
+			transport = t.WrappedRoundTripper()
+		default:
+			return
+		}
+	}
 }
 
 // Login returns a login as an account.

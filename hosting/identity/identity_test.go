@@ -8,10 +8,12 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +30,7 @@ type server struct {
 	*httptest.Server
 	subject string
 	late    time.Duration // how late the clock of the server is
+	sent    atomic.Int64  // bytes of floods
 	mu      sync.Mutex    // guards all below
 	seen    []string      // "METHOD path authorization impersonated certificates"
 	from    map[string]bool
@@ -57,6 +60,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/token"):
 		claims := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"` + s.subject + `"}`))
 		_ = json.NewEncoder(w).Encode(map[string]any{"spec": map[string]any{"expirationSeconds": 3600}, "status": map[string]any{"token": "head." + claims + ".signature", "expirationTimestamp": time.Now().Add(time.Hour - s.late).UTC().Format(time.RFC3339)}})
+	case r.URL.Path == "/flood":
+		for r.Context().Err() == nil {
+			n, _ := w.Write(make([]byte, 16<<10)) // the end of the request ends it
+			s.sent.Add(int64(n))
+		}
 	default:
 		_, _ = w.Write([]byte(`{"data":{"key":"dmFsdWU="}}`))
 	}
@@ -163,6 +171,40 @@ func TestOperatorsShareConnections(t *testing.T) {
 		}
 		if len(s.from) > 2 {
 			t.Errorf("%s: %d connections", mode, len(s.from))
+		}
+	}
+}
+
+// TestUnreadResponsesAreBounded: a response that an operator does not read takes little memory of the host, however much the server sends.
+func TestUnreadResponsesAreBounded(t *testing.T) {
+	for _, mode := range identity.Modes() {
+		s := newServer(t)
+		i, err := identity.New(s.config(t), mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := i.Login(account)(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := rest.HTTPClientFor(info.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Get(s.URL + "/flood") //nolint:noctx // a test
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond) // the server sends what it can
+		sent := s.sent.Load()
+		if sent < 100<<10 || sent > 1<<20 {
+			t.Errorf("%s: %d bytes are on their way", mode, sent)
+		}
+		if _, err := io.CopyN(io.Discard, answer.Body, 8<<20); err != nil { // and continues when they are read
+			t.Error(err)
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
