@@ -115,6 +115,7 @@ guest-sdk:
 .PHONY: guest-bench
 guest-bench:
 	@scripts/go-guest.sh $(GUESTS)/bench-go.wasm test/bench/guest
+	@scripts/go-guest.sh $(GUESTS)/bench-lookups-go.wasm test/bench/lookups
 	@scripts/go-guest.sh $(GUESTS)/bench-filtered-go.wasm test/bench/filtered
 	@scripts/go-guest.sh $(GUESTS)/bench-validating.wasm test/bench/validating
 	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench

@@ -71,11 +71,14 @@ func embeddedVersion(t *testing.T) string {
 	return string(version[1])
 }
 
+// TestNamespacesGoAway: in a cluster that the tests did not start, nothing is left of them.
 func TestNamespacesGoAway(t *testing.T) {
 	cluster := Cluster(t)
 	var name string
 	t.Run("inner", func(t *testing.T) {
-		name = cluster.Namespace(t)
+		foreign := *cluster
+		foreign.server = nil
+		name = foreign.Namespace(t)
 		cluster.ApplyIn(t, name, fmt.Sprintf(configMap, "inner"))
 		cluster.ApplyIn(t, name, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: claim}, "+
 			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}")
