@@ -39,7 +39,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 		return nil, m.noMemory(err)
 	}
 	if err := m.load(ctx, wasm); err != nil {
-		m.charge().Give(m.size)
+		m.charge().Give(m.size) // nothing, if it was freed
 		return nil, err
 	}
 	return m, nil

@@ -30,7 +30,7 @@ type Module struct {
 
 	streams [2]*lockedWriter
 	output  *outputLimit
-	size    int64       // of the file, in bytes
+	size    int64       // of the file, in bytes; 0 when it is not charged any more
 	warned  atomic.Bool // about sleeping
 	counts
 
@@ -159,7 +159,6 @@ func (m *Module) Close(ctx context.Context) error {
 		in.release()
 	}
 	m.output.flush()
-	m.charge().Give(m.size)
 	return m.free(ctx)
 }
 
@@ -177,6 +176,8 @@ func (m *Module) free(ctx context.Context) error {
 	if m.program.close != nil {
 		return m.program.close()
 	}
+	m.charge().Give(m.size)
+	m.size = 0
 	err := machines.give(ctx, m.machine, m)
 	m.machine = nil
 	if s := m.snapshot.Swap(nil); s != nil {
