@@ -102,7 +102,8 @@ library() {
 }
 
 # conformance: the recorded cases with all guests of test/conformance/suites.yaml, in one run: one cluster, and no waiting
-# for the last cases of each guest. A guest that is not built is missing here, except in CI, where that is an error.
+# for the last cases of each guest. A guest that is not built is missing here, except in CI, where that is an error. As other steps
+# compute meanwhile, there are fewer cases at once than run.py would choose: they are about times, and each is judged once.
 conformance() {
 	local guest word areas=() suites=()
 	for word in "${only[@]}"; do
@@ -123,7 +124,7 @@ conformance() {
 			suites+=("--suite" "$guest")
 		fi
 	done < <(awk '/^[a-z]/ { guest = $1; sub(":", "", guest) } /^  module:/ { print guest, $0 }' test/conformance/suites.yaml)
-	run conformance "$(scripts/python.sh)" test/conformance/run.py check --finished --jobs 24 "${suites[@]}" "${areas[@]}"
+	run conformance "$(scripts/python.sh)" test/conformance/run.py check --finished --jobs "$((9 * $(getconf _NPROCESSORS_ONLN)))" "${suites[@]}" "${areas[@]}"
 }
 
 # computing: the steps that mostly compute, at a lower priority.
