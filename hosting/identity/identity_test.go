@@ -191,7 +191,11 @@ func TestUnreadResponsesAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := client.Get(s.URL + "/flood") //nolint:noctx // a test
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/flood", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ type Budget struct {
 // NewBudget makes a budget of so many bytes.
 func NewBudget(bytes int64) *Budget { return &Budget{limit: bytes} }
 
-// Limit is the size of the budget, in bytes. Used is what tenants have of it.
+// Limit is the size of the budget, in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 
 // Used is what the tenants have of the budget, in bytes.

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// fill takes as much as a charge gets, and returns it.
-func fill(c *Charge, step int64) (taken int64) {
+// fill takes as much as a charge gets, in steps of ten bytes, and returns it.
+func fill(c *Charge) (taken int64) {
+	const step = 10
 	for c.Take(step) == nil {
 		taken += step
 	}
@@ -39,7 +40,7 @@ func TestABudgetLeavesSomethingForOneMore(t *testing.T) {
 				t.Errorf("%d tenants: number %d has %d bytes, want %d; %d refusals", tenants, i, held, part, refused)
 			}
 		}
-		if got := fill(NewCharge(&Tenant{Budget: budget}), 10); got < part/(1+greed)-1000 {
+		if got := fill(NewCharge(&Tenant{Budget: budget})); got < part/(1+greed)-1000 {
 			t.Errorf("%d tenants: one more gets %d bytes, want %d", tenants, got, part/(1+greed))
 		}
 	}
@@ -50,7 +51,7 @@ func TestOperatorsOfATenantShareItsPart(t *testing.T) {
 	budget := NewBudget(3000)
 	tenant := &Tenant{Budget: budget}
 	first, second := NewCharge(tenant), NewCharge(tenant)
-	if got := fill(first, 10); got != 2000 {
+	if got := fill(first); got != 2000 {
 		t.Errorf("got %d bytes", got)
 	}
 	err := second.Take(1 << 20)
@@ -62,7 +63,7 @@ func TestOperatorsOfATenantShareItsPart(t *testing.T) {
 		t.Errorf("the error is %q", err)
 	}
 	first.Give(500)
-	if got := fill(second, 10); got != 500 {
+	if got := fill(second); got != 500 {
 		t.Errorf("the second one gets %d bytes", got)
 	}
 	second.Force(700)
