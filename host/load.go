@@ -34,7 +34,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	m := &Module{name: name, options: o.withDefaults()}
 	m.openOutput()
 	m.pool = newPool(&m.options)
-	m.size = int64(len(wasm)) // the embedded configuration and files stay, and without a snapshot the data of the memory
+	m.size = int64(len(wasm))
 	if err := m.charge().Take(m.size); err != nil {
 		return nil, m.noMemory(err)
 	}
@@ -94,6 +94,8 @@ func (m *Module) load(ctx context.Context, wasm []byte) error {
 	m.prepared.Wasm, m.prepared.Shell, m.prepared.Canonical = nil, nil, nil // the machine code replaces them
 	if m.snapshot.Load() != nil {
 		m.prepared.Data = nil // only instances without a snapshot need it
+		m.charge().Give(int64(len(code)))
+		m.size -= int64(len(code)) // the embedded configuration and files stay
 	}
 	return nil
 }

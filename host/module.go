@@ -30,7 +30,7 @@ type Module struct {
 
 	streams [2]*lockedWriter
 	output  *outputLimit
-	size    int64       // of the file, in bytes; 0 when it is not charged any more
+	size    int64       // what is charged for the file, in bytes
 	warned  atomic.Bool // about sleeping
 	counts
 

@@ -53,7 +53,7 @@ type house struct {
 
 // flags are those of the host: small limits, so that attackers reach them soon.
 var flags = []string{
-	"--log-format", "json", "--listen", "127.0.0.1:0", "--memory", "2Gi",
+	"--log-format", "json", "--listen", "127.0.0.1:0", "--memory", "3Gi",
 	"--limit", "ComputeLimit=1s", "--limit", "MaxMemory=64Mi", "--limit", "RegisterTimeout=5s", "--limit", "LogLimit=100Ki",
 	"--limit", "MemoMemory=2Mi", "--limit", "IndexMemory=1Mi", "--limit", "BodyMemory=256Ki", "--limit", "MaxChildren=100", "--limit", "AnswerMemory=1Mi", "--limit", "PatchMemory=2Mi",
 	"--set", "process.ultimate_exiting_timeout=5", "--admission-server", `{"type": "server", "addr": "127.0.0.1"}`,

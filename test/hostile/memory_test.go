@@ -42,7 +42,7 @@ var memory = wave{"memory", []attack{
 	{
 		name: "the memory of many operators", quick: true, script: `const all = new Uint8Array(48 << 20); kopf.on.startup(async () => { await kopf.sleep(1e6); return all; });`,
 		act: func(t *testing.T, a *attacker) {
-			for i := range 20 {
+			for i := range 40 {
 				a.house.declare(t, a.namespace, fmt.Sprintf("more-%d", i), a.tag(), tenantName, "")
 			}
 		}, named: []sign{refusesMore}, also: leavesMemory,
