@@ -88,8 +88,8 @@ func (s *server) config(t *testing.T) *rest.Config {
 	return &rest.Config{Host: s.URL, BearerToken: "of-the-host", TLSClientConfig: rest.TLSClientConfig{CAData: certificate, CertData: certificate, KeyData: key}}
 }
 
-// requested makes a request as an account.
-func requested(t *testing.T, i *identity.Identities, s *server, header http.Header) string {
+// answered makes a request as an account, and returns the response, which the caller closes.
+func answered(t *testing.T, i *identity.Identities, url string, header http.Header) *http.Response {
 	t.Helper()
 	info, err := i.Login(account)(t.Context())
 	if err != nil {
@@ -99,7 +99,7 @@ func requested(t *testing.T, i *identity.Identities, s *server, header http.Head
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/x", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,13 @@ func requested(t *testing.T, i *identity.Identities, s *server, header http.Head
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := answer.Body.Close(); err != nil {
+	return answer
+}
+
+// requested makes a request as an account, and returns what the server has seen of it.
+func requested(t *testing.T, i *identity.Identities, s *server, header http.Header) string {
+	t.Helper()
+	if err := answered(t, i, s.URL+"/x", header).Body.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return s.last()
@@ -183,22 +189,7 @@ func TestUnreadResponsesAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := i.Login(account)(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		client, err := rest.HTTPClientFor(info.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/flood", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := answered(t, i, s.URL+"/flood", http.Header{})
 		time.Sleep(500 * time.Millisecond) // the server sends what it can
 		sent := s.sent.Load()
 		if sent < 100<<10 || sent > 1<<20 {

@@ -101,7 +101,7 @@ func NewCharge(of *Tenant) *Charge {
 //
 // Errors: BudgetError, without counting.
 func (c *Charge) Take(bytes int64) error {
-	if c == nil || c.tenant.Budget == nil || bytes <= 0 {
+	if !c.counts(bytes) {
 		return nil
 	}
 	if err := c.tenant.Budget.take(c.tenant, bytes); err != nil {
@@ -114,7 +114,7 @@ func (c *Charge) Take(bytes int64) error {
 
 // Force takes memory that cannot be refused, whatever is left. What can be refused is refused earlier then.
 func (c *Charge) Force(bytes int64) {
-	if c == nil || c.tenant.Budget == nil || bytes <= 0 {
+	if !c.counts(bytes) {
 		return
 	}
 	c.tenant.memory.Add(bytes)
@@ -122,34 +122,35 @@ func (c *Charge) Force(bytes int64) {
 	c.count(bytes)
 }
 
+// counts reports whether memory counts: only with a budget, and something.
+func (c *Charge) counts(bytes int64) bool {
+	return c != nil && c.tenant.Budget != nil && bytes > 0
+}
+
 // count adds to the charge what its tenant has got, or gives it back if the charge is closed.
 func (c *Charge) count(bytes int64) {
+	if !c.add(bytes) {
+		c.tenant.give(bytes)
+	}
+}
+
+// add changes what the operator has, unless the charge is closed.
+func (c *Charge) add(bytes int64) (open bool) {
 	for {
 		before := c.memory.Load()
 		if before == closed {
-			c.tenant.give(bytes)
-			return
+			return false
 		}
 		if c.memory.CompareAndSwap(before, before+bytes) {
-			return
+			return true
 		}
 	}
 }
 
 // Give gives back memory, in bytes. After Close, it does nothing.
 func (c *Charge) Give(bytes int64) {
-	if c == nil || c.tenant.Budget == nil || bytes <= 0 {
-		return
-	}
-	for {
-		before := c.memory.Load()
-		if before == closed {
-			return
-		}
-		if c.memory.CompareAndSwap(before, before-bytes) {
-			c.tenant.give(bytes)
-			return
-		}
+	if c.counts(bytes) && c.add(-bytes) {
+		c.tenant.give(bytes)
 	}
 }
 
