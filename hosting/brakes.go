@@ -8,9 +8,13 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// heldLooks is the number of looks after which a limit that was reached in all of them is
-// reported, and the number of looks without it until the report ends. A burst is no problem.
-const heldLooks = 3
+// A limit holds an operator back if it was reached in heldLooks looks of heldWithin, and it
+// does so until it has not been reached for heldWithin. A burst is no problem. The looks need
+// not follow each other: an operator that waits for processors is stopped less often.
+const (
+	heldLooks  = 3
+	heldWithin = time.Minute
+)
 
 // brakes find out which limits hold an operator back for a while.
 type brakes struct {
@@ -20,16 +24,16 @@ type brakes struct {
 
 // brake is one limit at the last look.
 type brake struct {
-	times uint64
-	looks int  // in which the limit was reached, less those in which it was not; between 0 and heldLooks
-	held  bool // it is reported
+	times   uint64
+	reached [heldLooks]time.Time // the last looks in which it was reached; the first is the earliest
+	held    bool                 // it is reported
 }
 
 // look compares the limits with those of the last look, and returns the condition.
 func (b *brakes) look(throttles []operator.Throttle, now time.Time) finding {
 	if now.Sub(b.looked) >= lookInterval/2 {
 		b.looked = now
-		b.count(throttles)
+		b.count(throttles, now)
 	}
 	var reason string
 	var effects []string
@@ -52,7 +56,7 @@ func (b *brakes) look(throttles []operator.Throttle, now time.Time) finding {
 const loopRate = "LoopRate"
 
 // count notes which limits were reached since the last look.
-func (b *brakes) count(throttles []operator.Throttle) {
+func (b *brakes) count(throttles []operator.Throttle, now time.Time) {
 	if b.limits == nil {
 		b.limits = map[string]*brake{}
 	}
@@ -63,11 +67,11 @@ func (b *brakes) count(throttles []operator.Throttle) {
 			b.limits[t.Limit] = known
 		}
 		if t.Times > known.times {
-			known.looks = min(known.looks+1, heldLooks)
-		} else {
-			known.looks = max(known.looks-1, 0)
+			copy(known.reached[:], known.reached[1:])
+			known.reached[heldLooks-1] = now
 		}
 		known.times = t.Times // it may be less than before, after a replacement
-		known.held = known.looks == heldLooks || known.held && known.looks > 0
+		first, last := known.reached[0], known.reached[heldLooks-1]
+		known.held = now.Sub(first) < heldWithin || known.held && now.Sub(last) < heldWithin
 	}
 }
