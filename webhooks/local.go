@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/kopf-wasm/kopf/webhooks/certificates"
 )
 
 // LocalServer is an HTTPS server in this process. The zero value listens on a free port of
@@ -45,7 +47,7 @@ type LocalServer struct {
 
 	// Secret stores the generated authority and certificate. All replicas of an operator
 	// share and renew them.
-	Secret *SecretRef
+	Secret *certificates.SecretRef
 
 	ExtraSANs []string // additional names for the generated certificate
 
@@ -76,7 +78,7 @@ func (s LocalServer) bind(env Environment) Server {
 }
 
 // source returns the source of the certificate.
-func (s *LocalServer) source() (source, error) {
+func (s *LocalServer) source() (certificates.Source, error) {
 	switch {
 	case s.Insecure && (s.TLS != nil || s.CertFile != "" || s.Secret != nil || s.verifies()):
 		return nil, errors.New("the webhook server: insecure excludes certificates")
@@ -85,13 +87,13 @@ func (s *LocalServer) source() (source, error) {
 	case s.Secret != nil && s.CertFile != "":
 		return nil, errors.New("the webhook server: either certfile or secret can be given, not both")
 	case s.Insecure, s.TLS != nil:
-		return fixed{s.givenBundle}, nil
+		return certificates.Fixed{Authorities: s.givenBundle}, nil
 	case s.CertFile != "":
-		return &files{cert: s.CertFile, key: s.KeyFile, password: s.Password, bundle: s.givenBundle, interval: s.FileCheckInterval}, nil
+		return &certificates.Files{Certificate: s.CertFile, Key: s.KeyFile, Password: s.Password, Authorities: s.givenBundle, Interval: s.FileCheckInterval}, nil
 	case s.Secret != nil:
-		return &shared{ref: *s.Secret, names: s.names(), cluster: s.env.Cluster, schedule: defaultSchedule}, nil
+		return &certificates.Shared{Secret: *s.Secret, Names: s.names(), Cluster: s.env.Cluster, Schedule: certificates.DefaultSchedule}, nil
 	}
-	return &generated{names: s.names(), schedule: defaultSchedule}, nil
+	return &certificates.Generated{Names: s.names(), Schedule: certificates.DefaultSchedule}, nil
 }
 
 // verifies reports whether the options ask for certificates of clients.
@@ -104,7 +106,7 @@ func (s *LocalServer) givenBundle() ([]byte, error) {
 	if s.CAData != nil || s.CAFile == "" {
 		return s.CAData, nil
 	}
-	bundle, err := readFile(s.CAFile)
+	bundle, err := certificates.ReadFile(s.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("cafile of the webhook server: %w", err)
 	}
@@ -182,7 +184,7 @@ func (s *LocalServer) clientRoots() (*x509.CertPool, error) {
 		}
 	}
 	for _, path := range paths {
-		text, err := readFile(path)
+		text, err := certificates.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("authorities of clients: %w", err)
 		}
@@ -193,7 +195,7 @@ func (s *LocalServer) clientRoots() (*x509.CertPool, error) {
 	}
 	roots := x509.NewCertPool()
 	for name, text := range texts {
-		certs, err := parseCertificates(text)
+		certs, err := certificates.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("authorities of clients: %s: %w", name, err)
 		}
@@ -208,7 +210,7 @@ func (s *LocalServer) clientRoots() (*x509.CertPool, error) {
 // What cannot be read changes nothing.
 func (s *LocalServer) watchClients(ctx context.Context, first *tls.Config, adopt func(*tls.Config)) {
 	present := first.ClientCAs
-	repeatedly(ctx, cmp.Or(s.FileCheckInterval, defaultCheckInterval), func() {
+	certificates.Repeatedly(ctx, cmp.Or(s.FileCheckInterval, certificates.DefaultInterval), func() {
 		roots, err := s.clientRoots()
 		if err == nil && roots == nil {
 			err = errors.New("there are none any more")

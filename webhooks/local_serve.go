@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/conns"
+	"github.com/kopf-wasm/kopf/webhooks/certificates"
 	"github.com/kopf-wasm/kopf/webhooks/wire"
 )
 
@@ -69,7 +70,7 @@ func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce 
 	if err != nil {
 		return err
 	}
-	first, err := source.load(ctx)
+	first, err := source.Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce 
 type session struct {
 	*LocalServer
 	config   *tls.Config // nil: HTTP
-	source   source
+	source   certificates.Source
 	announce func(ClientConfig)
 
 	port    int
@@ -98,7 +99,7 @@ type session struct {
 }
 
 // serve serves on a listener until the context ends, with a first certificate.
-func (s *session) serve(ctx context.Context, listener net.Listener, first *keyPair, handler http.Handler) error {
+func (s *session) serve(ctx context.Context, listener net.Listener, first *certificates.Pair, handler http.Handler) error {
 	s.port = listener.Addr().(*net.TCPAddr).Port
 	follows := s.renewable()
 	bounded, err := s.bounded(listener, s.config)
@@ -106,7 +107,7 @@ func (s *session) serve(ctx context.Context, listener net.Listener, first *keyPa
 		return errors.Join(fmt.Errorf("the webhook server: %w", err), listener.Close())
 	}
 	server := wire.New(s.newServer(handler))
-	if err := s.dump(first.bundle); err != nil {
+	if err := s.dump(first.Authorities); err != nil {
 		return errors.Join(err, bounded.Close())
 	}
 	s.adopt(first)
@@ -114,7 +115,7 @@ func (s *session) serve(ctx context.Context, listener net.Listener, first *keyPa
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { // Waited for below.
-		watch(watching, s.source, first, s.env.Log, s.update)
+		certificates.Watch(watching, s.source, first, s.env.Log, s.update)
 	})
 	if follows {
 		watcher.Go(func() { s.watchClients(watching, s.config, s.clients.Store) }) // Waited for below.
@@ -141,16 +142,16 @@ func (s *session) renewable() (follows bool) {
 }
 
 // adopt uses a certificate from now on, and announces its authorities.
-func (s *session) adopt(next *keyPair) {
-	s.current.Store(next.cert)
-	s.env.expires(next.cert)
-	s.announce(s.clientConfig(s.port, next.bundle))
+func (s *session) adopt(next *certificates.Pair) {
+	s.current.Store(next.Certificate)
+	s.env.expires(next.Certificate)
+	s.announce(s.clientConfig(s.port, next.Authorities))
 }
 
 // update adopts a new certificate.
-func (s *session) update(next *keyPair) error {
+func (s *session) update(next *certificates.Pair) error {
 	s.adopt(next) // whatever becomes of the file: it would not be tried again
-	return s.dump(next.bundle)
+	return s.dump(next.Authorities)
 }
 
 // serveUntil serves until the context ends, then finishes the running requests.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/durations"
+	"github.com/kopf-wasm/kopf/webhooks/certificates"
 )
 
 // options holds the options of all server types in their JSON form.
@@ -19,8 +20,8 @@ type options struct {
 	Path *string `json:"path"`
 	Host *string `json:"host"`
 
-	Service *Service   `json:"service"`
-	Secret  *SecretRef `json:"secret"`
+	Service *Service                `json:"service"`
+	Secret  *certificates.SecretRef `json:"secret"`
 
 	CAData *string `json:"cadata"`
 	CAFile *string `json:"cafile"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/webhooks"
+	"github.com/kopf-wasm/kopf/webhooks/certificates"
 )
 
 func TestParseServer(t *testing.T) {
@@ -31,7 +32,7 @@ func TestParseServer(t *testing.T) {
 			Verify: webhooks.VerifyRequired, VerifyCAFile: "vf", VerifyCAPath: "vp", VerifyCAData: []byte("vd"), FileCheckInterval: 1500 * time.Millisecond,
 		}},
 		{"the longest interval", `{"type":"server","file_check_interval":1e300}`, &webhooks.LocalServer{FileCheckInterval: durations.Century}},
-		{"a secret", `{"type":"server","secret":{"namespace":"ns","name":"n"}}`, &webhooks.LocalServer{Secret: &webhooks.SecretRef{Namespace: "ns", Name: "n"}}},
+		{"a secret", `{"type":"server","secret":{"namespace":"ns","name":"n"}}`, &webhooks.LocalServer{Secret: &certificates.SecretRef{Namespace: "ns", Name: "n"}}},
 		{"k3d", `"k3d"`, &webhooks.LocalServer{Host: "host.k3d.internal"}},
 		{"minikube", `"minikube"`, &webhooks.LocalServer{Host: "host.minikube.internal"}},
 		{"docker", `"docker-desktop"`, &webhooks.LocalServer{Host: "host.docker.internal"}},

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/webhooks/certificates"
 )
 
 // pipes listens in memory, so that connections live in virtual time.
@@ -42,14 +44,14 @@ func (p *pipes) dial() net.Conn {
 
 // servePipes runs a server with a source of certificates, nil for HTTP, until the end
 // of the test. It returns the latest announcement.
-func servePipes(t *testing.T, s *LocalServer, from source, handler http.Handler) (listener *pipes, announced func() ClientConfig) {
+func servePipes(t *testing.T, s *LocalServer, from certificates.Source, handler http.Handler) (listener *pipes, announced func() ClientConfig) {
 	t.Helper()
 	s.env.Log = zerolog.Nop()
 	s.Insecure = from == nil
 	if from == nil {
-		from = fixed{s.givenBundle}
+		from = certificates.Fixed{Authorities: s.givenBundle}
 	}
-	first, err := from.load(t.Context())
+	first, err := from.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

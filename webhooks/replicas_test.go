@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -9,6 +10,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/webhooks/certificates"
 )
 
 // handshake connects as a client that trusts only the announced authorities.
@@ -28,20 +35,41 @@ func handshake(t *testing.T, conn net.Conn, announced ClientConfig) (*x509.Certi
 	return client.ConnectionState().PeerCertificates[0], nil
 }
 
+// oneSecret is a cluster of one secret, in which no two replicas write at the same time.
+type oneSecret struct{ text []byte }
+
+func (s *oneSecret) Get(context.Context, apipath.Path) ([]byte, error) {
+	if s.text == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "x")
+	}
+	return s.text, nil
+}
+
+func (s *oneSecret) Create(_ context.Context, _ apipath.Path, object []byte) error {
+	s.text = object
+	return nil
+}
+
+// Patch replaces the secret: patches of it have all its data.
+func (s *oneSecret) Patch(_ context.Context, _ apipath.Path, patch []byte) error {
+	s.text = patch
+	return nil
+}
+
 // TestReplicasRotate: two replicas share a secret and serve at any time, while their
 // certificates and authorities are renewed: also clients that hear of new authorities
 // with a delay, or from the other replica.
 func TestReplicasRotate(t *testing.T) {
 	const step = 2 * time.Hour // until clients know
-	s := schedule{authority: 4 * 24 * time.Hour, leaf: 36 * time.Hour, overlap: 4 * time.Hour, check: 20 * time.Minute}
+	s := certificates.Schedule{Authority: 4 * 24 * time.Hour, Leaf: 36 * time.Hour, Overlap: 4 * time.Hour, Check: 20 * time.Minute}
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &store{}
+		cluster := &oneSecret{}
 		var listeners [2]*pipes
 		var announced [2]func() ClientConfig
 		for i := range listeners {
-			from := &shared{ref: SecretRef{"ns", "x"}, names: []string{"op.ns.svc"}, cluster: cluster, schedule: s}
+			from := &certificates.Shared{Secret: certificates.SecretRef{Namespace: "ns", Name: "x"}, Names: []string{"op.ns.svc"}, Cluster: cluster, Schedule: s}
 			listeners[i], announced[i] = servePipes(t, &LocalServer{}, from, http.NotFoundHandler())
-			time.Sleep(s.check / 3) // replicas look at different times
+			time.Sleep(s.Check / 3) // replicas look at different times
 		}
 		var known [][2]ClientConfig
 		leaves, bundles := map[string]bool{}, map[string]bool{}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/hosting/finalizers"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
@@ -61,12 +61,9 @@ func TestLargeObjects(t *testing.T) {
 		},
 		Finalizer: own, Resources: []string{"pods.v1"}, Namespaces: []string{"ns1"},
 		Compute: func(_ context.Context, do func()) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			do()
-			runtime.ReadMemStats(&after)
-			if computed++; after.TotalAlloc-before.TotalAlloc > 4<<20 {
-				t.Errorf("decoding a page takes %d KiB", (after.TotalAlloc-before.TotalAlloc)>>10)
+			computed++
+			if taken := boundedtest.Allocated(do); taken > 4<<20 {
+				t.Errorf("decoding a page takes %d KiB", taken>>10)
 			}
 		},
 	})

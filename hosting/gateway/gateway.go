@@ -24,6 +24,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/webhooks"
+	"github.com/kopf-wasm/kopf/webhooks/certificates"
 )
 
 // Limits of the requests to one operator. Those of the server are in package webhooks.
@@ -131,7 +132,7 @@ func (g *Gateway) Remove(ctx context.Context, key hosting.Key) error {
 // they name none.
 //
 // Errors name the option.
-func SecretOf(server json.RawMessage) (*webhooks.SecretRef, error) {
+func SecretOf(server json.RawMessage) (*certificates.SecretRef, error) {
 	parsed, err := webhooks.ParseServer(server, false)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strconv"
 	"testing"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 )
 
 // last notes the last declaration.
@@ -84,11 +84,8 @@ func TestAnnotationsCostLittle(t *testing.T) {
 		annotations[fmt.Sprintf("%04x", i)] = ""
 	}
 	to, s := &last{}, &Source{written: newWriter(nil, zerolog.Nop()), guard: newGuard(nil, zerolog.Nop())}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	s.changed(to, map[hosting.Key]bool{}, api.Namespaced, declared("a", annotations))
-	runtime.ReadMemStats(&after)
-	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 1<<20 || to.Retry != "now" || to.Problem != nil || to.Spec.ServiceAccountName != "sa" {
+	allocated := boundedtest.Allocated(func() { s.changed(to, map[hosting.Key]bool{}, api.Namespaced, declared("a", annotations)) })
+	if allocated > 1<<20 || to.Retry != "now" || to.Problem != nil || to.Spec.ServiceAccountName != "sa" {
 		t.Errorf("%d KiB allocated for %+v", allocated>>10, to.Declaration)
 	}
 }

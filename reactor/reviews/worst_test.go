@@ -3,10 +3,10 @@ package reviews_test
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
@@ -71,18 +71,9 @@ func worst(size int) map[string]string {
 	}
 }
 
-// allocated returns how much memory a function allocates, in bytes.
-func allocated(do func()) int {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return int(after.TotalAlloc - before.TotalAlloc)
-}
-
 func within(t *testing.T, what string, text string, perByte int, do func()) {
 	t.Helper()
-	if took := allocated(do); took > perByte*len(text)+allocatedElse {
+	if took := boundedtest.Allocated(do); took > perByte*len(text)+allocatedElse {
 		t.Errorf("%s allocates %d bytes for %d, which is %d for each; want at most %d", what, took, len(text), took/len(text), perByte)
 	}
 }
@@ -168,7 +159,7 @@ func FuzzReviews(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var objects [][]byte
-		took := allocated(func() {
+		took := boundedtest.Allocated(func() {
 			r, err := reviews.Decode(text)
 			c, errConversion := reviews.DecodeConversion(text)
 			for _, err := range []error{err, errConversion} {
@@ -192,7 +183,7 @@ func FuzzReviews(f *testing.F) {
 			if object == nil {
 				continue
 			}
-			if took := allocated(func() { _, _ = dicts.DecodeObject(object) }); took > decodedPerByte*len(object)+allocatedElse {
+			if took := boundedtest.Allocated(func() { _, _ = dicts.DecodeObject(object) }); took > decodedPerByte*len(object)+allocatedElse {
 				t.Errorf("decoding allocates %d bytes for %d", took, len(object))
 			}
 		}
@@ -205,11 +196,9 @@ func TestWorstPath(t *testing.T) {
 	for i := range steps {
 		steps[i] = reviews.Step{From: fmt.Sprint(i), To: fmt.Sprint(i + 1)}
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	path, _ := reviews.Path(steps, "0", fmt.Sprint(len(steps)))
-	runtime.ReadMemStats(&after)
-	if allocated := after.TotalAlloc - before.TotalAlloc; len(path) != len(steps) || path[1] != 1 || allocated > 16<<20 {
+	var path []int
+	allocated := boundedtest.Allocated(func() { path, _ = reviews.Path(steps, "0", fmt.Sprint(len(steps))) })
+	if len(path) != len(steps) || path[1] != 1 || allocated > 16<<20 {
 		t.Errorf("%d steps, %d bytes are allocated", len(path), allocated)
 	}
 }

@@ -19,13 +19,10 @@ const (
 // the size of the input and 64 MiB, garbage included, or takes longer than half a minute.
 func Parse(t *testing.T, name string, input []byte, parse func(input []byte) error) {
 	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	began := time.Now()
-	err := parse(input)
-	took := time.Since(began)
-	runtime.ReadMemStats(&after)
-	allocated, limit := after.TotalAlloc-before.TotalAlloc, uint64(slack*(bytesPerByte*len(input)+bytesInAll))
+	var err error
+	allocated := Allocated(func() { err = parse(input) })
+	took, limit := time.Since(began), slack*(bytesPerByte*len(input)+bytesInAll)
 	if allocated > limit {
 		t.Errorf("%s: %d KiB allocate %d MiB, at most %d: error %.200v", name, len(input)>>10, allocated>>20, limit>>20, err)
 	}
@@ -33,4 +30,14 @@ func Parse(t *testing.T, name string, input []byte, parse func(input []byte) err
 		t.Errorf("%s: %d KiB take %v", name, len(input)>>10, took)
 	}
 	t.Logf("%s: %d KiB allocate %d MiB in %v: error %.200v", name, len(input)>>10, allocated>>20, took.Round(time.Millisecond), err)
+}
+
+// Allocated returns how much memory a function allocates, garbage included, in bytes. What else
+// runs meanwhile counts, too.
+func Allocated(do func()) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc - before.TotalAlloc)
 }

@@ -1,4 +1,4 @@
-package webhooks
+package certificates
 
 import (
 	"context"
@@ -69,8 +69,8 @@ func (s *store) change(path, want apipath.Path, text []byte, allowed func(secret
 	return nil
 }
 
-func replica(cluster Cluster, name string) *shared {
-	return &shared{ref: SecretRef{"ns", "x"}, names: []string{name}, cluster: cluster, schedule: defaultSchedule}
+func replica(cluster Cluster, name string) *Shared {
+	return &Shared{Secret: SecretRef{"ns", "x"}, Names: []string{name}, Cluster: cluster, Schedule: DefaultSchedule}
 }
 
 // TestReplicasShareASecret: however many start at once, they use the same bundle.
@@ -79,7 +79,7 @@ func TestReplicasShareASecret(t *testing.T) {
 	var replicas sync.WaitGroup
 	for range 8 {
 		replicas.Go(func() {
-			if _, err := replica(cluster, "op.ns.svc").load(t.Context()); err != nil {
+			if _, err := replica(cluster, "op.ns.svc").Load(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -88,26 +88,26 @@ func TestReplicasShareASecret(t *testing.T) {
 	if cluster.writes != 1 {
 		t.Errorf("%d writes, want 1", cluster.writes)
 	}
-	first, err := replica(cluster, "op.ns.svc").load(t.Context())
+	first, err := replica(cluster, "op.ns.svc").Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := replica(cluster, "other.ns.svc").load(t.Context())
+	second, err := replica(cluster, "other.ns.svc").Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	third, err := replica(cluster, "op.ns.svc").load(t.Context())
+	third, err := replica(cluster, "op.ns.svc").Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(first.bundle) != string(second.bundle) || !second.equal(third) || second.equal(first) {
+	if string(first.Authorities) != string(second.Authorities) || !second.equal(third) || second.equal(first) {
 		t.Error("the replicas do not share")
 	}
 }
 
 // TestForeignSecrets are not overwritten.
 func TestForeignSecrets(t *testing.T) {
-	good, err := defaultSchedule.next(nil, []string{"x"}, time.Now())
+	good, err := DefaultSchedule.next(nil, []string{"x"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,14 +134,14 @@ func TestForeignSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &store{version: 1, data: tt.data}
-			_, err := replica(cluster, "x").load(t.Context())
+			_, err := replica(cluster, "x").Load(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tt.want) || cluster.writes > 0 {
 				t.Errorf("%v after %d writes, want %q", err, cluster.writes, tt.want)
 			}
 		})
 	}
 	empty := &store{version: 1}
-	if _, err := replica(empty, "x").load(t.Context()); err != nil || empty.writes != 1 {
+	if _, err := replica(empty, "x").Load(t.Context()); err != nil || empty.writes != 1 {
 		t.Errorf("an empty secret is not filled: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package webhooks
+package certificates
 
 import (
 	"crypto"
@@ -138,14 +138,14 @@ func pemOfKey(key crypto.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// maxCertificates bounds a text with certificates, in bytes. The authorities of a typical
+// MaxText bounds a text with certificates, in bytes. The authorities of a typical
 // system need a twentieth of it.
-const maxCertificates = 4 << 20
+const MaxText = 4 << 20
 
-// parseCertificates parses all certificates of a PEM text.
-func parseCertificates(text []byte) ([]*x509.Certificate, error) {
-	if len(text) > maxCertificates {
-		return nil, fmt.Errorf("it has %d bytes; certificates have at most %d", len(text), maxCertificates)
+// Parse parses all certificates of a PEM text.
+func Parse(text []byte) ([]*x509.Certificate, error) {
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("it has %d bytes; certificates have at most %d", len(text), MaxText)
 	}
 	var certs []*x509.Certificate
 	for {

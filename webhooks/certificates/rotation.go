@@ -1,4 +1,4 @@
-package webhooks
+package certificates
 
 import (
 	"crypto/tls"
@@ -15,13 +15,13 @@ type bundle struct {
 	leaf        *tls.Certificate
 }
 
-// keyPair returns the part of the bundle that a server needs.
-func (b *bundle) keyPair() *keyPair {
+// pair returns the part of the bundle that a server needs.
+func (b *bundle) pair() *Pair {
 	var certs []*x509.Certificate
 	for _, a := range b.authorities {
 		certs = append(certs, a.cert)
 	}
-	return &keyPair{b.leaf, pemOf(certs...)}
+	return &Pair{b.leaf, pemOf(certs...)}
 }
 
 // signer is the index of the authority that signed the certificate, or -1.
@@ -31,15 +31,16 @@ func (b *bundle) signer() int {
 	})
 }
 
-// schedule determines when authorities and certificates are renewed.
-type schedule struct {
-	authority time.Duration // lifetime of an authority
-	leaf      time.Duration // lifetime of a certificate
-	overlap   time.Duration // from the announcement of an authority to its first use, and from its last use to its removal
-	check     time.Duration // interval between two checks
+// Schedule determines when authorities and certificates are renewed.
+type Schedule struct {
+	Authority time.Duration // lifetime of an authority
+	Leaf      time.Duration // lifetime of a certificate
+	Overlap   time.Duration // from the announcement of an authority to its first use, and from its last use to its removal
+	Check     time.Duration // interval between two checks
 }
 
-var defaultSchedule = schedule{authority: 365 * 24 * time.Hour, leaf: 90 * 24 * time.Hour, overlap: time.Hour, check: time.Minute}
+// DefaultSchedule is that of operators.
+var DefaultSchedule = Schedule{Authority: 365 * 24 * time.Hour, Leaf: 90 * 24 * time.Hour, Overlap: time.Hour, Check: time.Minute}
 
 // next returns the bundle for a point in time: the present one while it is still good. It
 // takes one step at a time. Clients therefore trust an authority before any server uses it,
@@ -48,7 +49,7 @@ var defaultSchedule = schedule{authority: 365 * 24 * time.Hour, leaf: 90 * 24 * 
 //  1. when two thirds of an authority's lifetime are over, a new one is added;
 //  2. after the overlap, it signs a new certificate;
 //  3. after one more overlap, the old authority is removed.
-func (s schedule) next(b *bundle, names []string, now time.Time) (*bundle, error) {
+func (s Schedule) next(b *bundle, names []string, now time.Time) (*bundle, error) {
 	if b == nil {
 		b = &bundle{}
 	}
@@ -58,8 +59,8 @@ func (s schedule) next(b *bundle, names []string, now time.Time) (*bundle, error
 			next.authorities = append(next.authorities, a)
 		}
 	}
-	if len(next.authorities) == 0 || s.aged(next.authorities[0].cert, s.authority, now) {
-		fresh, err := newAuthority(now, s.authority)
+	if len(next.authorities) == 0 || s.aged(next.authorities[0].cert, s.Authority, now) {
+		fresh, err := newAuthority(now, s.Authority)
 		if err != nil {
 			return nil, err
 		}
@@ -79,19 +80,19 @@ func (s schedule) next(b *bundle, names []string, now time.Time) (*bundle, error
 
 // renewLeaf signs a new certificate if the names have changed, if the certificate is old, or
 // if a newer authority is known to all clients.
-func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
+func (s Schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
 	best := s.signing(b.authorities, now)
 	if b.leaf != nil {
 		known := append(slices.Clone(b.leaf.Leaf.DNSNames), addressesOf(b.leaf.Leaf)...)
 		signer := b.signer()
-		if covers(known, names) && !s.aged(b.leaf.Leaf, s.leaf, now) && signer >= 0 && signer <= best {
+		if covers(known, names) && !s.aged(b.leaf.Leaf, s.Leaf, now) && signer >= 0 && signer <= best {
 			return nil
 		}
 		if len(strings.Join(known, "")) <= maxNames {
 			names = append(slices.Clone(names), known...) // other replicas may need other names
 		}
 	}
-	leaf, err := b.authorities[best].issue(names, now, s.leaf)
+	leaf, err := b.authorities[best].issue(names, now, s.Leaf)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
 const maxNames = maxSecretPart / 4
 
 // signing is the newest authority that all clients know by now.
-func (s schedule) signing(authorities []*authority, now time.Time) int {
+func (s Schedule) signing(authorities []*authority, now time.Time) int {
 	for i, a := range authorities {
 		if s.settled(a.cert, now) {
 			return i
@@ -114,12 +115,12 @@ func (s schedule) signing(authorities []*authority, now time.Time) int {
 }
 
 // settled reports whether the overlap since the creation of a certificate is over.
-func (s schedule) settled(cert *x509.Certificate, now time.Time) bool {
-	return !now.Before(cert.NotBefore.Add(backdating + s.overlap))
+func (s Schedule) settled(cert *x509.Certificate, now time.Time) bool {
+	return !now.Before(cert.NotBefore.Add(backdating + s.Overlap))
 }
 
 // aged reports whether a certificate is in the last third of its life.
-func (s schedule) aged(cert *x509.Certificate, lifetime time.Duration, now time.Time) bool {
+func (s Schedule) aged(cert *x509.Certificate, lifetime time.Duration, now time.Time) bool {
 	return now.After(cert.NotAfter.Add(-lifetime / 3))
 }
 

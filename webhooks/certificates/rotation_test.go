@@ -1,7 +1,6 @@
-package webhooks
+package certificates
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -13,7 +12,7 @@ import (
 // trusts reports whether clients of one bundle trust the certificate of another one.
 func trusts(client, server *bundle, name string, now time.Time) error {
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(client.keyPair().bundle)
+	roots.AppendCertsFromPEM(client.pair().Authorities)
 	_, err := server.leaf.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, DNSName: name})
 	return err
 }
@@ -23,7 +22,7 @@ func trusts(client, server *bundle, name string, now time.Time) error {
 func TestRotation(t *testing.T) {
 	const step = 30 * time.Minute
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s := schedule{authority: 30 * 24 * time.Hour, leaf: 7 * 24 * time.Hour, overlap: time.Hour}
+	s := Schedule{Authority: 30 * 24 * time.Hour, Leaf: 7 * 24 * time.Hour, Overlap: time.Hour}
 	var current *bundle
 	var late []*bundle // those of the last overlap
 	leaves, authorities := map[string]bool{}, map[string]bool{}
@@ -33,7 +32,7 @@ func TestRotation(t *testing.T) {
 			t.Fatal(err)
 		}
 		current = next
-		if late = append(late, current); len(late) > int(s.overlap/step) {
+		if late = append(late, current); len(late) > int(s.Overlap/step) {
 			late = late[1:]
 		}
 		for i, old := range late {
@@ -60,12 +59,12 @@ func TestRotation(t *testing.T) {
 // TestRotationAfterALongPause: nothing that has expired is used.
 func TestRotationAfterALongPause(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	first, err := defaultSchedule.next(nil, []string{"x"}, now)
+	first, err := DefaultSchedule.next(nil, []string{"x"}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(3 * 365 * 24 * time.Hour)
-	second, err := defaultSchedule.next(first, []string{"x"}, now)
+	second, err := DefaultSchedule.next(first, []string{"x"}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +76,14 @@ func TestRotationAfterALongPause(t *testing.T) {
 // TestNamesOfReplicas: the certificate has the names of all replicas.
 func TestNamesOfReplicas(t *testing.T) {
 	now := time.Now()
-	first, err := defaultSchedule.next(nil, []string{"x", "0.0.0.0", ""}, now)
+	first, err := DefaultSchedule.next(nil, []string{"x", "0.0.0.0", ""}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := defaultSchedule.next(first, []string{"x"}, now); err != nil || again != first {
+	if again, err := DefaultSchedule.next(first, []string{"x"}, now); err != nil || again != first {
 		t.Errorf("a good bundle is replaced: %v", err)
 	}
-	second, err := defaultSchedule.next(first, []string{"y", "10.0.0.1"}, now)
+	second, err := DefaultSchedule.next(first, []string{"y", "10.0.0.1"}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func TestNamesOfReplicas(t *testing.T) {
 	if !slices.Equal(second.leaf.Leaf.DNSNames, []string{"x", "y"}) || len(second.leaf.Leaf.IPAddresses) != 1 {
 		t.Errorf("names %v %v", second.leaf.Leaf.DNSNames, second.leaf.Leaf.IPAddresses)
 	}
-	if again, err := defaultSchedule.next(second, []string{"x"}, now); err != nil || again != second {
+	if again, err := DefaultSchedule.next(second, []string{"x"}, now); err != nil || again != second {
 		t.Errorf("the replicas do not agree: %v", err)
 	}
 }
@@ -104,7 +103,7 @@ func TestNamesOfFormerReplicas(t *testing.T) {
 	for i := range 400 {
 		for _, name := range []string{"stays.example.com", fmt.Sprintf("pod-%d.%s", i, strings.Repeat("namespace.", 20))} {
 			var err error
-			if b, err = defaultSchedule.next(b, []string{name}, time.Now()); err != nil {
+			if b, err = DefaultSchedule.next(b, []string{name}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Contains(b.leaf.Leaf.DNSNames, name) {
@@ -118,16 +117,5 @@ func TestNamesOfFormerReplicas(t *testing.T) {
 	}
 	if _, err := decodeBundle(data); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestOptionalWithoutAuthorities: no certificate of a client is verified by the authorities of the system.
-func TestOptionalWithoutAuthorities(t *testing.T) {
-	config, err := (&LocalServer{Verify: VerifyOptional}).tlsConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config.ClientAuth != tls.VerifyClientCertIfGiven || config.ClientCAs == nil {
-		t.Errorf("%v by %v", config.ClientAuth, config.ClientCAs)
 	}
 }

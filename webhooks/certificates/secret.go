@@ -1,4 +1,4 @@
-package webhooks
+package certificates
 
 import (
 	"context"
@@ -30,13 +30,21 @@ func (r SecretRef) path(name string) (apipath.Path, error) {
 	return apipath.Of(apipath.Target{Version: "v1", Namespace: r.Namespace, Plural: "secrets", Name: name})
 }
 
-// shared is a bundle in a secret. All replicas of an operator read it, and the first one
+// Shared is a bundle in a secret. All replicas of an operator read it, and the first one
 // that finds it old renews it.
-type shared struct {
-	ref      SecretRef
-	names    []string
-	cluster  Cluster
-	schedule schedule
+type Shared struct {
+	Secret   SecretRef
+	Names    []string // of the server, or its addresses
+	Cluster  Cluster  // nil: Load fails
+	Schedule Schedule
+}
+
+// Cluster reads and writes secrets. Errors of the API server can be recognised by
+// apierrors.IsNotFound, IsConflict and IsAlreadyExists.
+type Cluster interface {
+	Get(ctx context.Context, path apipath.Path) ([]byte, error)
+	Create(ctx context.Context, path apipath.Path, object []byte) error
+	Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error
 }
 
 // secret holds the fields of a secret that this package uses.
@@ -56,9 +64,10 @@ type secretMeta struct {
 // writeAttempts bounds the attempts to write the secret when other replicas write it, too.
 const writeAttempts = 10
 
-func (s *shared) load(ctx context.Context) (*keyPair, error) {
-	if s.cluster == nil {
-		return nil, fmt.Errorf("secret %s: it cannot be read without a cluster", s.ref)
+// Load implements Source.
+func (s *Shared) Load(ctx context.Context) (*Pair, error) {
+	if s.Cluster == nil {
+		return nil, fmt.Errorf("secret %s: it cannot be read without a cluster", s.Secret)
 	}
 	for range writeAttempts {
 		pair, err := s.attempt(ctx)
@@ -66,35 +75,35 @@ func (s *shared) load(ctx context.Context) (*keyPair, error) {
 			return pair, err
 		}
 	}
-	return nil, fmt.Errorf("secret %s: gave up after %d conflicts: another writer keeps changing it", s.ref, writeAttempts)
+	return nil, fmt.Errorf("secret %s: gave up after %d conflicts: another writer keeps changing it", s.Secret, writeAttempts)
 }
 
 // attempt reads the secret and writes its successor. The write fails with a conflict if
 // another replica was first.
-func (s *shared) attempt(ctx context.Context) (*keyPair, error) {
+func (s *Shared) attempt(ctx context.Context) (*Pair, error) {
 	found, before, err := s.read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("secret %s of the webhook server: %w", s.ref, err)
+		return nil, fmt.Errorf("secret %s of the webhook server: %w", s.Secret, err)
 	}
-	after, err := s.schedule.next(before, s.names, time.Now())
+	after, err := s.Schedule.next(before, s.Names, time.Now())
 	if err != nil {
 		return nil, err
 	}
 	if after != before {
 		if err := s.write(ctx, found, after); err != nil {
-			return nil, fmt.Errorf("secret %s of the webhook server: %w", s.ref, err)
+			return nil, fmt.Errorf("secret %s of the webhook server: %w", s.Secret, err)
 		}
 	}
-	return after.keyPair(), nil
+	return after.pair(), nil
 }
 
 // read reads the secret: nil if it does not exist, and no bundle if it is empty.
-func (s *shared) read(ctx context.Context) (*secret, *bundle, error) {
-	path, err := s.ref.path(s.ref.Name)
+func (s *Shared) read(ctx context.Context) (*secret, *bundle, error) {
+	path, err := s.Secret.path(s.Secret.Name)
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := s.cluster.Get(ctx, path)
+	text, err := s.Cluster.Get(ctx, path)
 	if apierrors.IsNotFound(err) {
 		return nil, nil, nil
 	}
@@ -112,37 +121,37 @@ func (s *shared) read(ctx context.Context) (*secret, *bundle, error) {
 	return found, b, err
 }
 
-func (s *shared) write(ctx context.Context, found *secret, b *bundle) error {
+func (s *Shared) write(ctx context.Context, found *secret, b *bundle) error {
 	data, err := b.encode()
 	if err != nil {
 		return err
 	}
 	if found == nil {
 		text, err := json.Marshal(secret{
-			APIVersion: "v1", Kind: "Secret", Type: "kubernetes.io/tls", Metadata: secretMeta{Name: s.ref.Name}, Data: data,
+			APIVersion: "v1", Kind: "Secret", Type: "kubernetes.io/tls", Metadata: secretMeta{Name: s.Secret.Name}, Data: data,
 		})
 		if err != nil {
 			return err
 		}
-		path, err := s.ref.path("")
+		path, err := s.Secret.path("")
 		if err != nil {
 			return err
 		}
-		return s.cluster.Create(ctx, path, text)
+		return s.Cluster.Create(ctx, path, text)
 	}
 	patch, err := json.Marshal(secret{Metadata: secretMeta{ResourceVersion: found.Metadata.ResourceVersion}, Data: data})
 	if err != nil {
 		return err
 	}
-	path, err := s.ref.path(s.ref.Name)
+	path, err := s.Secret.path(s.Secret.Name)
 	if err != nil {
 		return err
 	}
-	return s.cluster.Patch(ctx, path, patch)
+	return s.Cluster.Patch(ctx, path, patch)
 }
 
-// every is not 0, because another replica may renew the certificate.
-func (s *shared) every() time.Duration { return s.schedule.check }
+// Every is not 0, because another replica may renew the certificate.
+func (s *Shared) Every() time.Duration { return s.Schedule.Check }
 
 // encode returns the data of a secret. They include the keys of the authorities, because
 // each replica may have to sign the next certificate.
@@ -159,7 +168,7 @@ func (b *bundle) encode() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"ca.crt": b.keyPair().bundle, "ca.key": keys, "tls.crt": pemOf(b.leaf.Leaf), "tls.key": key}, nil
+	return map[string][]byte{"ca.crt": b.pair().Authorities, "ca.key": keys, "tls.crt": pemOf(b.leaf.Leaf), "tls.key": key}, nil
 }
 
 // Limits of the data of a secret, which users may have edited. The time for keys and
@@ -180,7 +189,7 @@ func decodeBundle(data map[string][]byte) (*bundle, error) {
 			return nil, fmt.Errorf("%s has %d bytes; at most %d are ours", key, len(data[key]), maxSecretPart)
 		}
 	}
-	certs, err := parseCertificates(data["ca.crt"])
+	certs, err := Parse(data["ca.crt"])
 	if err != nil {
 		return nil, fmt.Errorf("ca.crt: %w", err)
 	}

@@ -1,4 +1,4 @@
-package webhooks
+package certificates
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 // TestEncryptedKeys: both forms that openssl writes, and their errors.
 func TestEncryptedKeys(t *testing.T) {
-	made, err := defaultSchedule.next(nil, []string{"op.ns.svc"}, time.Now())
+	made, err := DefaultSchedule.next(nil, []string{"op.ns.svc"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +55,12 @@ func TestEncryptedKeys(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			from, err := (&LocalServer{CertFile: cert, KeyFile: key, Password: tt.password}).source()
-			if err != nil {
-				t.Fatal(err)
-			}
-			loaded, err := from.load(t.Context())
+			from := &Files{Certificate: cert, Key: key, Password: tt.password, Authorities: func() ([]byte, error) { return nil, nil }}
+			loaded, err := from.Load(t.Context())
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
-			case tt.want == "" && !bytes.Equal(loaded.cert.Certificate[0], made.leaf.Certificate[0]):
+			case tt.want == "" && !bytes.Equal(loaded.Certificate.Certificate[0], made.leaf.Certificate[0]):
 				t.Error("another certificate is loaded")
 			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("error %v, want %q", err, tt.want)

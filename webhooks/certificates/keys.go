@@ -1,4 +1,4 @@
-package webhooks
+package certificates
 
 import (
 	"crypto/x509"
