@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
+	"github.com/kopf-wasm/kopf/host/cores"
 	"github.com/kopf-wasm/kopf/host/guests"
 )
 
@@ -15,7 +17,7 @@ type budget struct {
 	ctx   context.Context  // its end ends the call, after the grace
 	clock func() time.Time // see Options.Clock
 	limit time.Duration    // of computing time
-	share *Share           // of the cores
+	share *cores.Share     // of the cores
 	grace time.Duration
 
 	began   time.Time     // the call, or the step of a guest that waits inside of a call
@@ -25,8 +27,8 @@ type budget struct {
 	stopAt  time.Time     // end of the grace, once the context is done
 	entered int           // number of host functions that were called
 
-	registering bool       // initialisation and registration see no secrets, and do not wait for the rate of the share
-	exhausted   *rateError // the call waited for the rate of its share when its context ended; nil: it did not
+	registering bool             // initialisation and registration see no secrets, and do not wait for the rate of the share
+	exhausted   *cores.RateError // the call waited for the rate of its share when its context ended; nil: it did not
 
 	turn
 	uncounted
@@ -133,7 +135,7 @@ func (b *budget) checkAt(now time.Time) {
 	case b.stopAt.IsZero():
 		b.stopAt = now.Add(b.grace)
 	case now.After(b.stopAt):
-		guests.Stop(b.exhausted.because(context.Cause(b.ctx)))
+		guests.Stop(b.exhausted.Because(context.Cause(b.ctx)))
 	}
 }
 
@@ -153,10 +155,10 @@ func (b *budget) used() (computing time.Duration, yields int) {
 func (b *budget) withoutCore(do func()) time.Duration {
 	b.stack.count()
 	began := b.now()
-	b.share.leave()
+	b.share.Leave()
 	do()
 	b.queued.begin()
-	b.regain(b.share.owner.ask(b.share))
+	b.regain(b.share.Ask())
 	return b.now().Sub(began)
 }
 
@@ -169,15 +171,38 @@ func (b *budget) pass() {
 	b.stack.count()
 	b.slices++
 	b.queued.begin()
-	b.regain(b.share.owner.pass(b.share, b.slices%turnOfCall != 0))
+	b.regain(b.share.Pass(b.slices%turnOfCall != 0))
 }
 
 // regain waits for a core that the call has asked for to continue.
 func (b *budget) regain(granted chan struct{}) {
 	if b.registering { // bounded by its own limit, and others may wait for it
-		b.share.insist(granted)
+		b.share.Insist(granted)
 	} else {
-		b.exhausted = cmp.Or(b.exhausted, b.share.await(b.ctx, granted))
+		b.exhausted = cmp.Or(b.exhausted, b.share.Await(b.ctx, granted))
 	}
 	b.queued.end()
+}
+
+// queue is the time in which the calls of an instance have waited for a core. One call at a time
+// waits.
+type queue struct {
+	waited atomic.Int64 // nanoseconds, without the present wait
+	since  atomic.Int64 // when the present wait began, in nanoseconds since started; 0: no call waits
+}
+
+// started is when the process began to count.
+var started = time.Now()
+
+func (q *queue) begin() { q.since.Store(int64(time.Since(started))) }
+
+func (q *queue) end() { q.waited.Add(int64(time.Since(started)) - q.since.Swap(0)) }
+
+// total is the time so far.
+func (q *queue) total() time.Duration {
+	total := q.waited.Load()
+	if since := q.since.Load(); since != 0 {
+		total += int64(time.Since(started)) - since
+	}
+	return time.Duration(total)
 }

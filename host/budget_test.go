@@ -24,8 +24,8 @@ func TestTimeOutOfCores(t *testing.T) {
 			now := time.Unix(0, 0)
 			b := newBudget(t.Context(), &Options{Clock: func() time.Time { return now }, Share: NewShare(0, 0), ComputeLimit: 21 * longestBudget}, now)
 			b.queued = &queue{}
-			b.share.take()
-			defer b.share.leave()
+			b.share.Take()
+			defer b.share.Leave()
 			err := func() (err error) {
 				defer func() {
 					if stop, ok := recover().(*guests.Stopped); ok {

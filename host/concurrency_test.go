@@ -10,6 +10,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // TestConcurrentUse mixes everything that may happen at the same time. It is
@@ -119,11 +120,11 @@ func TestGivingBackNeedsNoCore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range cores.size {
+	for range processors.Number() {
 		takeCore()
 	}
 	task.Release(t.Context()) // would wait for ever
-	for range cores.size {
+	for range processors.Number() {
 		leaveCore()
 	}
 	if got := m.Usage(); got.Idle != 1 || got.Made != 2 {

@@ -66,8 +66,8 @@ func TestRandomNumbersLetOthersCompute(t *testing.T) {
 	clock := func() time.Time { now = now.Add(2 * sliceOfCore); return now }
 	c := &call{in: &instance{m: &Module{}}, budget: newBudget(t.Context(), &Options{Clock: clock, Share: NewShare(0, 0), ComputeLimit: time.Hour}, now)}
 	c.queued = &queue{}
-	c.share.take()
-	defer c.share.leave()
+	c.share.Take()
+	defer c.share.Leave()
 	if c.Random(make([]byte, pieces*64<<10)); c.slices != pieces {
 		t.Errorf("others had the core %d times, want %d", c.slices, pieces)
 	}

@@ -63,9 +63,9 @@ func (in *instance) holdWithCore() {
 	select {
 	case in.busy <- struct{}{}:
 	default:
-		in.m.options.Share.leave()
+		in.m.options.Share.Leave()
 		in.hold()
-		in.m.options.Share.take()
+		in.m.options.Share.Take()
 	}
 }
 
@@ -77,7 +77,7 @@ func (in *instance) lock(ctx context.Context, env Env) error {
 	if err := in.holdUntil(ctx, env); err != nil {
 		return err
 	}
-	if err := in.m.options.Share.enter(ctx); err != nil {
+	if err := in.m.options.Share.Enter(ctx); err != nil {
 		in.release()
 		return err
 	}
@@ -86,7 +86,7 @@ func (in *instance) lock(ctx context.Context, env Env) error {
 
 // unlock undoes lock.
 func (in *instance) unlock() {
-	in.m.options.Share.leave()
+	in.m.options.Share.Leave()
 	in.release()
 }
 

@@ -12,13 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/host/cores"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
 // onOneCore runs a test in a process of its own with one core: waiting in the wrong order shows soon. It is false in the process that only waits for the other one.
 func onOneCore(t *testing.T) bool {
 	t.Helper()
-	if cores.size == 1 {
+	if processors.Number() == 1 {
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=2m")
@@ -84,7 +86,7 @@ func TestCloseWhileInstancesAreAcquired(t *testing.T) {
 func withoutCores(t *testing.T, what string, do func()) {
 	t.Helper()
 	inTime(t, what, func() {
-		for range cores.size {
+		for range processors.Number() {
 			takeCore()
 			defer leaveCore()
 		}
@@ -167,7 +169,7 @@ func TestTheProcessGoesOnBetweenSlices(t *testing.T) {
 		return
 	}
 	const calls, slices = 4, 500
-	s := &Share{owner: newScheduler(1, time.Now), weight: 1}
+	s := cores.New(1, time.Now).NewShare(0, 0)
 	var computing sync.WaitGroup
 	for range calls {
 		computing.Go(func() { slicing(t, s, slices, func() {}) })

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/kopf-wasm/kopf/host/cores"
 	"github.com/kopf-wasm/kopf/host/linear"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/processors"
@@ -187,6 +188,13 @@ type Options struct {
 	Stdout, Stderr io.Writer
 }
 
+// Share is the part of the processors that all modules of an operator have together.
+type Share = cores.Share
+
+// NewShare makes a share of the processors. The weight and the rate are as
+// Options.ComputeWeight and Options.ComputeRate; 0: the default.
+func NewShare(weight int, rate time.Duration) *Share { return cores.NewShare(weight, rate) }
+
 // MemoryPool bounds the memories of the instances of several modules together.
 type MemoryPool = linear.Pool
 
@@ -223,10 +231,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.RetireMemory, 64<<20)
 	setDefault(&o.RetireCalls, 10_000)
 	setDefault(&o.ComputeLimit, 10*time.Second)
-	setDefault(&o.ComputeWeight, DefaultWeight)
-	setDefault(&o.ComputeRate, noRate)
+	setDefault(&o.ComputeWeight, cores.DefaultWeight)
+	setDefault(&o.ComputeRate, cores.NoRate)
 	if o.Share == nil {
-		o.Share = NewShare(o.ComputeWeight, o.ComputeRate)
+		o.Share = cores.NewShare(o.ComputeWeight, o.ComputeRate)
 	}
 	setDefault(&o.StopGrace, 200*time.Millisecond)
 	setDefault(&o.RegisterTimeout, 10*time.Second)

@@ -88,14 +88,14 @@ func (m *Module) acquireFor(ctx context.Context, permits chan struct{}, env Env,
 	}
 	// Before the choice, so that a burst does not create more instances than can compute.
 	if env == nil {
-		m.options.Share.take()
-	} else if err := m.options.Share.enter(ctx); err != nil {
+		m.options.Share.Take()
+	} else if err := m.options.Share.Enter(ctx); err != nil {
 		<-permits
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
 	in, fresh, err := m.pool.take(m, startup)
 	if err != nil {
-		m.options.Share.leave()
+		m.options.Share.Leave()
 		<-permits
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}

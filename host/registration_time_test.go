@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kopf-wasm/kopf/host/cores"
 )
 
 // TestOthersDoNotLetRegistrationsFail: the time in which a registration waits for a processor does not count,
@@ -15,15 +17,16 @@ func TestOthersDoNotLetRegistrationsFail(t *testing.T) {
 		in := &instance{m: &Module{options: Options{RegisterTimeout: 10 * time.Second}}}
 		ctx, cancel := in.withTimeout(t.Context())
 		defer cancel()
-		budget := &budget{ctx: t.Context(), share: &Share{owner: newScheduler(1, time.Now), weight: 1}, queued: &in.queued}
-		other := &Share{owner: budget.share.owner, weight: 1}
-		budget.share.take()
+		process := cores.New(1, time.Now)
+		budget := &budget{ctx: t.Context(), share: process.NewShare(0, 0), queued: &in.queued}
+		other := process.NewShare(0, 0)
+		budget.share.Take()
 		for range 3 {
 			budget.withoutCore(func() {
-				other.take()
+				other.Take()
 				go func() { // waited for by withoutCore
 					time.Sleep(time.Hour)
-					other.leave()
+					other.Leave()
 				}()
 			})
 			if time.Sleep(3 * time.Second); ctx.Err() != nil {

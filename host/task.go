@@ -67,7 +67,7 @@ func (t *Task) hold(ctx context.Context) error {
 		t.in.release()
 		return fmt.Errorf("task %d of %s is released", t.id, t.in.m.name)
 	}
-	if err := t.in.m.options.Share.enter(ctx); err != nil {
+	if err := t.in.m.options.Share.Enter(ctx); err != nil {
 		t.in.release()
 		return fmt.Errorf("task %d of %s: %w", t.id, t.in.m.name, err)
 	}
@@ -218,8 +218,8 @@ func (t *Task) Release(ctx context.Context) {
 // instances.
 func (t *Task) forget(ctx context.Context) {
 	share := t.in.m.options.Share
-	share.take()
-	defer share.leave()
+	share.Take()
+	defer share.Leave()
 	if !t.in.isOnly() { // that one may have stopped at a breakpoint
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, releaseLimit)

@@ -75,8 +75,8 @@ func TestWaitsOfCancelledPluginsEnd(t *testing.T) {
 	close(woken)
 	c := &call{in: &instance{m: &Module{}}, woken: woken, budget: newBudget(t.Context(), &Options{Share: NewShare(0, 0), ComputeLimit: time.Hour}, time.Now())}
 	c.queued = &queue{}
-	c.share.take()
-	defer c.share.leave()
+	c.share.Take()
+	defer c.share.Leave()
 	asked := 0
 	waiter{c}.Wait(time.Hour, func() bool { asked++; return false })
 	if asked > 2 {

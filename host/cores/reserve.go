@@ -1,4 +1,4 @@
-package host
+package cores
 
 import "time"
 
@@ -20,7 +20,7 @@ type reserve struct {
 const reserved = 100 * time.Millisecond
 
 // notice keeps a core if a share that uses little asks for one.
-func (c *scheduler) notice(s *Share, b bounds) {
+func (c *Scheduler) notice(s *Share, b bounds) {
 	if c.size > 1 && b.isModest(s) {
 		c.reserve = reserve{modest: s, until: c.since.Add(reserved)}
 	}
@@ -34,7 +34,7 @@ type bounds struct {
 }
 
 // bounds returns the bounds. The caller has just called count.
-func (c *scheduler) bounds() (b bounds) {
+func (c *Scheduler) bounds() (b bounds) {
 	if c.since.Before(c.until) {
 		b.modest = c.modest
 	}

@@ -1,4 +1,4 @@
-package host
+package cores
 
 import (
 	"testing"
@@ -53,7 +53,7 @@ func (c *contest) visit(s *Share) (waited bool) {
 	return waited
 }
 
-func (c *contest) newShare(weight int) *Share { return &Share{owner: c.scheduler, weight: weight} }
+func (c *contest) newShare(weight int) *Share { return &Share{owner: c.Scheduler, weight: weight} }
 
 // TestACoreIsKeptForSharesThatUseLittle: next to one that would use all cores, they find a free one, except for the first time.
 func TestACoreIsKeptForSharesThatUseLittle(t *testing.T) {

@@ -1,4 +1,4 @@
-package host
+package cores
 
 import (
 	"fmt"
@@ -22,14 +22,14 @@ type allowance struct {
 	delayed atomic.Uint64 // calls that had to wait for the rate
 }
 
-// noRate is the rate of a share without a limit, as Options has it.
-const noRate = time.Duration(math.MaxInt64)
+// NoRate is the rate of a share without a limit; 0 is as good.
+const NoRate = time.Duration(math.MaxInt64)
 
 // grain is the least time that a share gets after it has waited, if its rate is as much.
 const grain = 10 * time.Millisecond
 
 func (a *allowance) change(rate time.Duration, now time.Time) {
-	if rate <= 0 || rate == noRate {
+	if rate <= 0 || rate == NoRate {
 		rate = 0
 	}
 	if a.rate > 0 {
@@ -54,7 +54,7 @@ func (a *allowance) pause() time.Duration {
 
 // allows reports whether a share may have a core now, and otherwise lets it have one later. The
 // caller has just called count.
-func (c *scheduler) allows(s *Share) bool {
+func (c *Scheduler) allows(s *Share) bool {
 	if s.rate == 0 || s.urgent > 0 {
 		return true
 	}
@@ -76,7 +76,7 @@ func (c *scheduler) allows(s *Share) bool {
 
 // withdraw takes a call out of the queue. It is false if the call has got a core. The second
 // result is as that of insist.
-func (c *scheduler) withdraw(s *Share, granted chan struct{}) (bool, *rateError) {
+func (c *Scheduler) withdraw(s *Share, granted chan struct{}) (bool, *RateError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := slices.Index(s.waiting, granted)
@@ -92,7 +92,7 @@ func (c *scheduler) withdraw(s *Share, granted chan struct{}) (bool, *rateError)
 
 // insist lets a call that waits have the next core of its share, whatever is left of the rate.
 // The result is the rate, if the call waits for it.
-func (c *scheduler) insist(s *Share, granted chan struct{}) *rateError {
+func (c *Scheduler) insist(s *Share, granted chan struct{}) *RateError {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := slices.Index(s.waiting, granted)
@@ -108,28 +108,28 @@ func (c *scheduler) insist(s *Share, granted chan struct{}) *rateError {
 }
 
 // exhausted returns the rate, if the share has used it up. The caller has just called count.
-func (c *scheduler) exhausted(s *Share) *rateError {
+func (c *Scheduler) exhausted(s *Share) *RateError {
 	if s.rate == 0 {
 		return nil
 	}
 	if s.fill(c.since); s.left > 0 {
 		return nil
 	}
-	return &rateError{s.rate}
+	return &RateError{s.rate}
 }
 
 // Delayed returns how many calls have waited so far, because the share had used up its rate.
 func (s *Share) Delayed() uint64 { return s.delayed.Load() }
 
-// rateError says that a share has used up its rate. Nil: it has not.
-type rateError struct{ rate time.Duration }
+// RateError says that a share has used up its rate. Nil: it has not.
+type RateError struct{ rate time.Duration }
 
-func (e *rateError) Error() string {
+func (e *RateError) Error() string {
 	return fmt.Sprintf("the limit ComputeRate of %v a minute is reached: let handlers compute less, or raise the limit with --limit ComputeRate=DURATION", e.rate)
 }
 
-// because adds the rate to the cause of the end of a call.
-func (e *rateError) because(cause error) error {
+// Because adds the rate to the cause of the end of a call.
+func (e *RateError) Because(cause error) error {
 	if e == nil {
 		return cause
 	}

@@ -1,4 +1,4 @@
-package host
+package cores
 
 import (
 	"context"
@@ -8,13 +8,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/kopf-wasm/kopf/abi"
 )
 
 // rated makes a share of some cores that may compute for so long in each minute.
 func rated(size int, rate time.Duration) *Share {
-	s := &Share{owner: newScheduler(size, time.Now)}
+	s := &Share{owner: New(size, time.Now)}
 	s.Change(0, rate)
 	return s
 }
@@ -26,10 +24,10 @@ func computes(ctx context.Context, s *Share, calls int) time.Duration {
 	for range calls {
 		go func() { // Waited for below.
 			var used time.Duration
-			for ctx.Err() == nil && s.enter(ctx) == nil {
+			for ctx.Err() == nil && s.Enter(ctx) == nil {
 				time.Sleep(time.Millisecond)
 				used += time.Millisecond
-				s.leave()
+				s.Leave()
 			}
 			ends <- used
 		}()
@@ -75,29 +73,29 @@ func TestComputingTimeOfEachMinuteIsBounded(t *testing.T) {
 func TestCallsEndWithoutComputingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := rated(1, time.Second)
-		s.take()
+		s.Take()
 		time.Sleep(10 * time.Second) // a host function that is slow
-		s.leave()
+		s.Leave()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		err := s.enter(ctx)
+		err := s.Enter(ctx)
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the limit ComputeRate of 1s a minute is reached") {
 			t.Errorf("a new call ends with: %v", err)
 		}
 		began := time.Now()
-		if exhausted := s.await(ctx, s.owner.ask(s)); exhausted == nil || time.Since(began) > 0 {
+		if exhausted := s.Await(ctx, s.owner.ask(s)); exhausted == nil || time.Since(began) > 0 {
 			t.Errorf("a call that had begun ends with %v after %v", exhausted, time.Since(began))
 		}
-		s.leave()
-		s.take() // for a call that ends soon
-		s.leave()
+		s.Leave()
+		s.Take() // for a call that ends soon
+		s.Leave()
 		if time.Since(began) > 0 {
 			t.Errorf("a call that ends soon has waited for %v", time.Since(began))
 		}
-		if err := s.enter(t.Context()); err != nil || time.Since(began) < 8*time.Minute {
+		if err := s.Enter(t.Context()); err != nil || time.Since(began) < 8*time.Minute {
 			t.Errorf("the next call: %v after %v", err, time.Since(began))
 		}
-		s.leave()
+		s.Leave()
 	})
 }
 
@@ -105,50 +103,25 @@ func TestCallsEndWithoutComputingTime(t *testing.T) {
 func TestChangedRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := rated(1, time.Minute)
-		s.take()
+		s.Take()
 		time.Sleep(50 * time.Second)
-		s.leave() // 60 s more than this were there in the meantime, so a minute is left
+		s.Leave() // 60 s more than this were there in the meantime, so a minute is left
 		s.Change(0, 30*time.Second)
 		if s.left != 30*time.Second {
 			t.Errorf("%v are left of 30s", s.left)
 		}
 		s.Change(0, math.MaxInt64)
-		s.take()
+		s.Take()
 		time.Sleep(time.Hour)
-		s.leave()
-		if err := s.enter(t.Context()); err != nil || s.Delayed() != 0 {
+		s.Leave()
+		if err := s.Enter(t.Context()); err != nil || s.Delayed() != 0 {
 			t.Errorf("without a rate: %v, %d delayed", err, s.Delayed())
 		}
-		s.leave()
+		s.Leave()
 	})
 }
 
-// TestGuestsWaitForTheirRate: a guest that spins is stopped by the end of its context while it waits, and
-// its neighbour continues.
-func TestGuestsWaitForTheirRate(t *testing.T) {
-	m := loadGo(t, Options{ComputeLimit: time.Hour, Share: NewShare(0, time.Second)})
-	share := m.options.Share
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ends := make(chan error)
-	go func() { // Waited for below.
-		_, _, err := m.Start(ctx, invoke("spin"), nil, &testEnv{})
-		ends <- err
-	}()
-	for share.Delayed() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	neighbour := loadGo(t, Options{})
-	if got := result(t, neighbour, "count", &testEnv{}); got != "1" {
-		t.Errorf("the neighbour counts %s", got)
-	}
-	cancel()
-	if err := <-ends; !errors.Is(err, abi.ErrGuest) || !errors.Is(err, context.Canceled) {
-		t.Errorf("it ends with %v", err)
-	}
-}
-
-// What the host computes for an operator takes time of its rate, and waits for it.
+// TestWorkOfTheHostTakesTimeOfTheRate: what the host computes for an operator takes time of its rate, and waits for it.
 func TestWorkOfTheHostTakesTimeOfTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := rated(2, 6*time.Second)

@@ -1,25 +1,20 @@
-package host
+package cores
 
 import (
 	"cmp"
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/processors"
 )
 
-// cores bounds the guests of all modules that compute at once to the number of processors.
-// More of them would not be faster, and would need more instances in each burst. A guest
-// that computes for long yields to others after each slice. A guest that sleeps gives up its
-// core.
-//
-// The variable is global because processors belong to the process.
-var cores = newScheduler(processors.Number(), time.Now)
+// process are the cores of this process. The variable is global because processors belong to
+// the process.
+var process = New(processors.Number(), time.Now)
 
-// DefaultWeight is the default of Options.ComputeWeight.
+// DefaultWeight is the weight of a share that has no other one.
 const DefaultWeight = 100
 
 // memoryOfShares is how far the time of one share may be ahead of another one that wants
@@ -28,11 +23,11 @@ const DefaultWeight = 100
 // them would wait for as long.
 const memoryOfShares = 20 * time.Millisecond
 
-// Share is the part of the processors that all modules of an operator have together, while
+// Share is the part of the cores that all modules of an operator have together, while
 // other shares want them, too. Without others, it may have all of them. It is safe for
 // concurrent use.
 type Share struct {
-	owner *scheduler
+	owner *Scheduler
 
 	// The scheduler guards the fields below.
 	weight  int
@@ -43,10 +38,14 @@ type Share struct {
 	allowance
 }
 
-// NewShare makes a share of the processors. The weight and the rate are as
-// Options.ComputeWeight and Options.ComputeRate; 0: the default.
-func NewShare(weight int, rate time.Duration) *Share {
-	s := &Share{owner: cores}
+// NewShare makes a share of the cores of this process. The weight counts next to those of other
+// shares; 0: DefaultWeight. The rate is the computing time that the share may use in each minute,
+// and at once; 0: no limit.
+func NewShare(weight int, rate time.Duration) *Share { return process.NewShare(weight, rate) }
+
+// NewShare makes a share of other cores than those of this process.
+func (c *Scheduler) NewShare(weight int, rate time.Duration) *Share {
+	s := &Share{owner: c}
 	s.Change(weight, rate)
 	return s
 }
@@ -60,10 +59,10 @@ func (s *Share) Change(weight int, rate time.Duration) {
 	s.change(rate, s.owner.since)
 }
 
-// scheduler gives cores to shares: a free core goes to the share that has used least for its
+// Scheduler gives cores to shares: a free core goes to the share that has used least for its
 // weight, and within a share to a call in its turn, or else to the one that has waited longest.
 // One core is kept free for shares that use little, see reserve.
-type scheduler struct {
+type Scheduler struct {
 	size int
 	now  func() time.Time
 
@@ -75,24 +74,25 @@ type scheduler struct {
 	reserve
 }
 
-func newScheduler(size int, now func() time.Time) *scheduler {
-	return &scheduler{size: size, now: now, free: size}
+// New makes a scheduler of so many cores, with a clock.
+func New(size int, now func() time.Time) *Scheduler {
+	return &Scheduler{size: size, now: now, free: size}
 }
 
-// take waits for a core, also if the share has used up its rate: for what ends soon.
-func (s *Share) take() { s.insist(s.owner.ask(s)) }
+// Take waits for a core, also if the share has used up its rate: for what ends soon.
+func (s *Share) Take() { s.Insist(s.owner.ask(s)) }
 
-// insist waits for a core that was asked for, also if the share has used up its rate.
-func (s *Share) insist(granted chan struct{}) {
+// Insist waits for a core that was asked for, also if the share has used up its rate.
+func (s *Share) Insist(granted chan struct{}) {
 	if granted != nil {
 		_ = s.owner.insist(s, granted) // the caller waits in any case
 		<-granted
 	}
 }
 
-// enter waits for a core. If the context ends before, the caller gets none, and the cause. The
+// Enter waits for a core. If the context ends before, the caller gets none, and the cause. The
 // cause names the rate, if this is why there was no core.
-func (s *Share) enter(ctx context.Context) error {
+func (s *Share) Enter(ctx context.Context) error {
 	granted := s.owner.ask(s)
 	if granted == nil {
 		return nil
@@ -103,14 +103,14 @@ func (s *Share) enter(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	if withdrawn, exhausted := s.owner.withdraw(s, granted); withdrawn {
-		return exhausted.because(context.Cause(ctx))
+		return exhausted.Because(context.Cause(ctx))
 	}
 	return nil // the core was granted meanwhile
 }
 
-// await waits for a core that a call has asked for to continue. After the end of the context, it waits as insist,
+// Await waits for a core that a call has asked for to continue. After the end of the context, it waits as insist,
 // because the call has to end. The result says why it has waited until then; nil: for other calls.
-func (s *Share) await(ctx context.Context, granted chan struct{}) *rateError {
+func (s *Share) Await(ctx context.Context, granted chan struct{}) *RateError {
 	if granted == nil {
 		return nil
 	}
@@ -127,17 +127,25 @@ func (s *Share) await(ctx context.Context, granted chan struct{}) *rateError {
 // Compute runs a function of the host that only computes for the operator of the share. It waits for a core, and takes time of
 // the rate, like a call of a handler. After the end of the context, it does not wait for the rate.
 func (s *Share) Compute(ctx context.Context, do func()) {
-	_ = s.await(ctx, s.owner.ask(s)) // what the caller has begun has to end
-	defer s.leave()
+	_ = s.Await(ctx, s.owner.ask(s)) // what the caller has begun has to end
+	defer s.Leave()
 	do()
 }
 
-// leave gives up a core.
-func (s *Share) leave() { s.owner.leave(s) }
+// Leave gives up a core.
+func (s *Share) Leave() { s.owner.leave(s) }
+
+// Ask takes a core, and returns nil. If none is free, it returns a channel that is closed when the
+// share has got one: for Insist or Await.
+func (s *Share) Ask() (granted chan struct{}) { return s.owner.ask(s) }
+
+// Pass gives the core of a call to the share that should have it next, and asks for one again. A call
+// in its turn comes before the others of its share. The result is as that of Ask, and never nil.
+func (s *Share) Pass(turn bool) (granted chan struct{}) { return s.owner.pass(s, turn) }
 
 // ask takes a core, and returns nil. If none is free, it returns a channel that is closed when
 // the share has got one.
-func (c *scheduler) ask(s *Share) (granted chan struct{}) {
+func (c *Scheduler) ask(s *Share) (granted chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.count()
@@ -164,7 +172,7 @@ func (c *scheduler) ask(s *Share) (granted chan struct{}) {
 
 // pass gives the core of a call to the share that should have it next, and asks for one again. A call in its
 // turn comes before the others of its share. The result is as that of ask, and never nil.
-func (c *scheduler) pass(s *Share, turn bool) (granted chan struct{}) {
+func (c *Scheduler) pass(s *Share, turn bool) (granted chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.count()
@@ -185,7 +193,7 @@ func (c *scheduler) pass(s *Share, turn bool) (granted chan struct{}) {
 }
 
 // leave gives the core of a share to the share that should have it next.
-func (c *scheduler) leave(s *Share) {
+func (c *Scheduler) leave(s *Share) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.count()
@@ -196,7 +204,7 @@ func (c *scheduler) leave(s *Share) {
 }
 
 // grant gives free cores to the shares that should have them next.
-func (c *scheduler) grant() {
+func (c *Scheduler) grant() {
 	for c.free > 0 {
 		next := c.next()
 		if next == nil {
@@ -214,14 +222,14 @@ func (c *scheduler) grant() {
 }
 
 // retire forgets a share without calls.
-func (c *scheduler) retire(s *Share) {
+func (c *Scheduler) retire(s *Share) {
 	if s.running == 0 && len(s.waiting) == 0 {
 		c.active = slices.DeleteFunc(c.active, func(a *Share) bool { return a == s })
 	}
 }
 
 // next returns the waiting share that has used least; nil if none waits that may have a core.
-func (c *scheduler) next() (next *Share) {
+func (c *Scheduler) next() (next *Share) {
 	now := c.bounds()
 	for _, s := range c.active {
 		if len(s.waiting) > 0 && (next == nil || s.used < next.used) && now.admit(s) && c.allows(s) {
@@ -237,7 +245,7 @@ func (c *scheduler) next() (next *Share) {
 }
 
 // count adds the time since the last change to the shares that have cores.
-func (c *scheduler) count() {
+func (c *Scheduler) count() {
 	now := c.now()
 	elapsed := now.Sub(c.since)
 	c.since = now
@@ -249,27 +257,4 @@ func (c *scheduler) count() {
 			c.least = s.used
 		}
 	}
-}
-
-// queue is the time in which the calls of an instance have waited for a core. One call at a time
-// waits.
-type queue struct {
-	waited atomic.Int64 // nanoseconds, without the present wait
-	since  atomic.Int64 // when the present wait began, in nanoseconds since started; 0: no call waits
-}
-
-// started is when the process began to count.
-var started = time.Now()
-
-func (q *queue) begin() { q.since.Store(int64(time.Since(started))) }
-
-func (q *queue) end() { q.waited.Add(int64(time.Since(started)) - q.since.Swap(0)) }
-
-// total is the time so far.
-func (q *queue) total() time.Duration {
-	total := q.waited.Load()
-	if since := q.since.Load(); since != 0 {
-		total += int64(time.Since(started)) - since
-	}
-	return time.Duration(total)
 }

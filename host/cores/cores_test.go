@@ -1,23 +1,14 @@
-package host
+package cores
 
 import (
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// unshared is the share of tests that take cores without a module.
-var unshared = NewShare(0, 0)
-
-func takeCore() { unshared.take() }
-
-func leaveCore() { unshared.leave() }
-
 // contest lets shares compete for cores: each has some calls that always want to compute, in
 // slices of a millisecond. It returns how many slices each share has got.
 type contest struct {
-	*scheduler
+	*Scheduler
 	t       *testing.T
 	time    time.Time
 	shares  []*Share
@@ -29,13 +20,13 @@ type contest struct {
 func newContest(t *testing.T, size int) *contest {
 	t.Helper()
 	c := &contest{t: t, time: time.Unix(0, 0), pending: map[*Share][]chan struct{}{}}
-	c.scheduler = newScheduler(size, func() time.Time { return c.time })
+	c.Scheduler = New(size, func() time.Time { return c.time })
 	return c
 }
 
 // add adds a share with a number of calls.
 func (c *contest) add(weight, calls int) {
-	s := &Share{owner: c.scheduler, weight: weight}
+	s := &Share{owner: c.Scheduler, weight: weight}
 	c.shares, c.slices = append(c.shares, s), append(c.slices, 0)
 	for range calls {
 		c.want(s)
@@ -122,85 +113,13 @@ func TestUnusedComputingTimeIsNotSaved(t *testing.T) {
 
 // TestWithoutCallsSharesAreForgotten: the scheduler knows only those that compute or wait.
 func TestWithoutCallsSharesAreForgotten(t *testing.T) {
-	s := newScheduler(1, time.Now)
+	s := New(1, time.Now)
 	for range 10 {
 		share := &Share{owner: s, weight: 1}
-		share.take()
-		share.leave()
+		share.Take()
+		share.Leave()
 	}
 	if len(s.active) != 0 || s.free != 1 {
 		t.Errorf("%d shares are active, %d cores are free", len(s.active), s.free)
 	}
-}
-
-// slicing is a call that computes for some slices, and then ends.
-func slicing(t *testing.T, s *Share, slices int, during func()) {
-	now := time.Unix(0, 0)
-	clock := func() time.Time {
-		now = now.Add(2 * sliceOfCore)
-		return now
-	}
-	b := newBudget(t.Context(), &Options{Clock: clock, Share: s, ComputeLimit: time.Hour}, now)
-	b.queued = &queue{}
-	s.take()
-	defer s.leave()
-	for range slices {
-		during()
-		b.yield()
-	}
-}
-
-// TestCallsHaveTurns: calls that take a few slices each end one after the other. Each call that has begun needs an
-// instance, so a burst of them would need as many instances as calls.
-func TestCallsHaveTurns(t *testing.T) {
-	s := &Share{owner: newScheduler(2, time.Now), weight: 1}
-	var all sync.WaitGroup
-	var begun, most atomic.Int64
-	for range 200 {
-		all.Go(func() {
-			first := true
-			slicing(t, s, turnOfCall/2, func() {
-				if first {
-					first = false
-					n := begun.Add(1)
-					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-					}
-				}
-			})
-			begun.Add(-1)
-		})
-	}
-	all.Wait()
-	if most := most.Load(); most > 4 { // a call that has left its core may still be counted
-		t.Errorf("%d calls had begun at once on 2 cores", most)
-	}
-}
-
-// TestTurnsEnd: a call that computes for long keeps its core for a turn only, while another one of its share waits.
-func TestTurnsEnd(t *testing.T) {
-	s := &Share{owner: newScheduler(1, time.Now), weight: 1}
-	var other sync.WaitGroup
-	var begun atomic.Bool
-	before := 0
-	slicing(t, s, 5*turnOfCall, func() {
-		if before == 0 {
-			other.Go(func() { slicing(t, s, 1, func() { begun.Store(true) }) })
-			for s.waits() == 0 {
-				time.Sleep(time.Millisecond)
-			}
-		}
-		if !begun.Load() {
-			before++
-		}
-	})
-	other.Wait()
-	if before > turnOfCall {
-		t.Errorf("the other call had no core for %d slices, want %d at most", before, turnOfCall)
-	}
-}
-
-func (s *Share) waits() int {
-	s.owner.mu.Lock()
-	defer s.owner.mu.Unlock()
-	return len(s.waiting)
 }
