@@ -141,7 +141,7 @@ func (c *call) Files() *files.Set { return c.in.m.files }
 // Log implements functions.Guest.
 func (c *call) Log(t *functions.Task, level int, line []byte) {
 	line = line[:min(len(line), functions.MaxLine)]
-	if !c.in.m.output.allow(len(line)) {
+	if !c.in.m.output.Allow(len(line)) {
 		return
 	}
 	text := functions.Text(line)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/linear"
+	"github.com/kopf-wasm/kopf/host/output"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
@@ -19,7 +20,7 @@ func (m *Module) newInstance() *instance {
 	in := &instance{m: m, guest: m.newGuest(), busy: make(chan struct{}, 1), tasks: map[uint32]*Task{}}
 	in.clock.Epoch = m.options.Surrounded || m.options.Clock != nil // a simulated clock may be before the start of the process
 	for i, to := range m.streams {
-		in.streams[i].out, in.streams[i].limit, in.streams[i].pool = to, m.output, m.options.Memories
+		in.streams[i] = output.NewLines(to, m.output, m.options.Memories)
 	}
 	return in
 }
@@ -110,7 +111,7 @@ func (noRandom) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 func (in *instance) close() {
 	in.m.pool.stacks.revoke(in)
 	for i := range in.streams {
-		in.streams[i].end()
+		in.streams[i].End()
 	}
 	if holds, ok := in.guest.(interface{ Free() }); ok { // memory of the host
 		holds.Free()

@@ -62,7 +62,7 @@ func (c *call) failure(cause error) (e *GuestError, stopped bool) {
 // end marks the instance as dead.
 func (c *call) end(e *GuestError, trace string) error {
 	e.Stack = c.in.m.shown(joinStacks(functions.Text(c.stderr), trace))
-	c.in.m.output.quote(&e.Message, &e.Stack)
+	c.in.m.output.Quote(&e.Message, &e.Stack)
 	c.in.dead = e
 	if c.owner != nil {
 		c.in.m.pool.blame(c.in, c.owner)

@@ -10,6 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/linear"
+	"github.com/kopf-wasm/kopf/host/output"
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/wasi"
 )
@@ -32,7 +33,7 @@ type instance struct {
 	exports atomic.Pointer[exports]     // nil without recent calls; see stacks
 	stack   [prepare.EnterParams]uint64 // for the parameters and the result of a call
 	clock   wasi.Clock
-	streams [2]lineWriter    // standard output and error
+	streams [2]output.Lines  // standard output and error
 	tasks   map[uint32]*Task // tasks that are not released
 	last    uint32           // the highest number of a task so far
 	queued  queue

@@ -74,7 +74,7 @@ func TestInstanceMemoryCountsTables(t *testing.T) {
 func TestInstanceMemoryBoundsPlugins(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
-	work := asm.Cat(asm.I64Const(size), asm.Call(fnAlloc), asm.Drop, output(asm.Done), asm.I32Const(0))
+	work := asm.Cat(asm.I64Const(size), asm.Call(fnAlloc), asm.Drop, outputOf(asm.Done), asm.I32Const(0))
 	for limit, refused := range map[int]bool{2 * size: false, size: true} {
 		m, err := load(t, pluginModule(work).Encode(), Options{InstanceMemory: limit, MaxIdle: 1})
 		if err != nil {

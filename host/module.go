@@ -10,6 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/guests"
+	"github.com/kopf-wasm/kopf/host/output"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
@@ -28,8 +29,8 @@ type Module struct {
 	program  connection
 	pool     *pool
 
-	streams [2]*lockedWriter
-	output  *outputLimit
+	streams [2]*output.Stream
+	output  *output.Limit
 	size    int64       // what is charged for the file, in bytes
 	warned  atomic.Bool // about sleeping
 	counts
@@ -140,7 +141,7 @@ func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env 
 	}
 	for _, a := range answers.Answers {
 		if a.Error != nil {
-			in.m.output.quote(&a.Error.Message, &a.Error.Stack)
+			in.m.output.Quote(&a.Error.Message, &a.Error.Stack)
 		}
 	}
 	return answers, nil
@@ -158,7 +159,7 @@ func (m *Module) Close(ctx context.Context) error {
 		in.close()
 		in.release()
 	}
-	m.output.flush()
+	m.output.Flush()
 	return m.free(ctx)
 }
 

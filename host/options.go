@@ -7,6 +7,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host/cores"
 	"github.com/kopf-wasm/kopf/host/linear"
+	"github.com/kopf-wasm/kopf/host/output"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/processors"
 )
@@ -195,6 +196,12 @@ type Share = cores.Share
 // Options.ComputeWeight and Options.ComputeRate; 0: the default.
 func NewShare(weight int, rate time.Duration) *Share { return cores.NewShare(weight, rate) }
 
+// OutputBucket bounds the output of all modules of an operator together.
+type OutputBucket = output.Bucket
+
+// NewOutputBucket makes a bucket with the limit of Options.LogLimit; 0: its default.
+func NewOutputBucket(logLimit int) *OutputBucket { return output.NewBucket(logLimit) }
+
 // MemoryPool bounds the memories of the instances of several modules together.
 type MemoryPool = linear.Pool
 
@@ -206,8 +213,6 @@ func NewMemoryPool(instanceMemory int) *MemoryPool {
 
 // HeldLimits bound the memory of the host that the handlers of one operator use.
 type HeldLimits = accounts.Limits
-
-const defaultLogLimit = 1 << 20
 
 // CacheOff disables the cache if it is Options.CacheDir: each load compiles the module.
 const CacheOff = "off"
@@ -244,7 +249,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MessageLimit, 8<<20)
 	setDefault(&o.PluginVariables, 1<<20)
 	setDefault(&o.PluginResponse, 4<<20)
-	setDefault(&o.LogLimit, defaultLogLimit)
+	setDefault(&o.LogLimit, output.DefaultRate)
 	setDefault(&o.HostName, "kopf")
 	if o.Compiling == nil {
 		o.Compiling = func(int, time.Duration) func() { return func() {} }

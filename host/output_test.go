@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/output"
 	"github.com/kopf-wasm/kopf/host/wasi"
 )
 
@@ -25,7 +26,7 @@ func talker() []byte {
 
 // TestModulesShareABucket: modules of one operator write together as much as one alone, and each knows what was dropped of it.
 func TestModulesShareABucket(t *testing.T) {
-	bucket := NewOutputBucket(2 * (99 + lineCost)) // of 60 lines, two of them a second
+	bucket := NewOutputBucket(2 * (99 + output.LineCost)) // of 60 lines, two of them a second
 	var out writes
 	var dropped int64
 	for range 2 {
@@ -38,7 +39,7 @@ func TestModulesShareABucket(t *testing.T) {
 	if len(out.all) < 2 || dropped < 30 || int64(len(out.all))+dropped != 60 || bucket.Dropped() != dropped {
 		t.Errorf("%d lines were written, %d and %d are counted as dropped", len(out.all), dropped, bucket.Dropped())
 	}
-	alone, err := load(t, talker(), Options{Stderr: &out, LogLimit: 5 * (99 + lineCost), Dropped: func(int64) {}})
+	alone, err := load(t, talker(), Options{Stderr: &out, LogLimit: 5 * (99 + output.LineCost), Dropped: func(int64) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,45 +72,11 @@ func TestErrorsCountAsOutput(t *testing.T) {
 				task.Release(t.Context())
 			}
 		}
-		if most := float64(limit)*(1+time.Since(began).Seconds()) + calls*2*(shortError+100); float64(total) > most || total < limit/2 {
+		if most := float64(limit)*(1+time.Since(began).Seconds()) + calls*2*(output.ShortError+100); float64(total) > most || total < limit/2 {
 			t.Errorf("%s: %d bytes in %v, at most %.0f", name, total, time.Since(began), most)
 		}
 		if m.Usage().Dropped == 0 {
 			t.Errorf("%s: it is not counted", name)
-		}
-	}
-}
-
-// TestLongLinesCountUntilTheirEnd: each of thousands of instances could write one without an end, and wait. Without room, it is split.
-func TestLongLinesCountUntilTheirEnd(t *testing.T) {
-	var out writes
-	pool, limit := NewMemoryPool(longLine), newOutputLimit(NewOutputBucket(0), func(int64) {})
-	writer := func() *lineWriter { return &lineWriter{out: &lockedWriter{to: &out}, limit: limit, pool: pool} }
-	short, first, second := writer(), writer(), writer()
-	text := strings.Repeat("x", 2*shortLine)
-	for _, step := range []struct {
-		to    *lineWriter
-		text  string
-		lines int
-		used  int64
-	}{
-		{short, "a short one", 0, 0},
-		{first, text, 0, longLine},
-		{first, text, 0, longLine},
-		{second, text, 1, longLine},
-		{first, "\n", 2, 0},
-		{second, text, 2, longLine},
-		{second, text + "\nmore", 3, 0},
-		{second, "\n", 4, 0},
-		{short, text + "\n", 5, 0},
-	} {
-		if step.to.write([]byte(step.text)); len(out.all) != step.lines || pool.Used() != step.used {
-			t.Errorf("after %.20q: %d lines, %d bytes are held, want %d, %d", step.text, len(out.all), pool.Used(), step.lines, step.used)
-		}
-	}
-	for i, size := range []int{2 * shortLine, 4 * shortLine, 4 * shortLine, len("more"), len("a short one") + 2*shortLine} {
-		if got := len(out.all[i]) - 1; got != size {
-			t.Errorf("line %d has %d bytes, want %d", i, got, size)
 		}
 	}
 }

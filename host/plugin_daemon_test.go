@@ -28,7 +28,7 @@ func pluginDaemon(code []byte) asm.Module {
 		asm.Loop, code,
 		asm.I64Const(1), asm.Call(wait), []byte{0x50}, asm.BrIf(0), // i64.eqz: it is not to stop yet
 		asm.End,
-		output(asm.Done), asm.I32Const(0))
+		outputOf(asm.Done), asm.I32Const(0))
 	return pluginModule(start, env64("free", one, nil), user64("kopf_wait", one))
 }
 
@@ -87,7 +87,7 @@ func TestInitializersOfPlugins(t *testing.T) {
 		"none": {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := pluginModule(asm.Cat(output(asm.Done), asm.I32Const(0)))
+			g := pluginModule(asm.Cat(outputOf(asm.Done), asm.I32Const(0)))
 			g.Funcs = append(g.Funcs, tt.exports...)
 			m, err := load(t, g.Encode(), Options{})
 			if err != nil {

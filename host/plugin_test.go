@@ -28,8 +28,8 @@ var (
 	two = []byte{asm.I64, asm.I64}
 )
 
-// output is code that makes a text the output of the function. It uses the local 0.
-func output(text string) []byte {
+// outputOf is code that makes a text the output of the function. It uses the local 0.
+func outputOf(text string) []byte {
 	code := block64(text)
 	return asm.Cat(code, asm.Get(0), asm.I64Const(int64(len(text))), asm.Call(fnOutput))
 }
@@ -57,7 +57,7 @@ func pluginModule(start []byte, imports ...asm.Import) asm.Module {
 			{Module: extism.EnvModule, Name: "output_set", Params: two},
 		}, imports...),
 		Funcs: []asm.Func{
-			{Export: "kopf_register", Results: []byte{asm.I32}, Locals: local, Code: asm.Cat(output(asm.Registration), ok)},
+			{Export: "kopf_register", Results: []byte{asm.I32}, Locals: local, Code: asm.Cat(outputOf(asm.Registration), ok)},
 			{Export: "kopf_start", Results: []byte{asm.I32}, Locals: local, Code: start},
 		},
 	}
@@ -73,7 +73,7 @@ func user64(name string, params []byte) asm.Import {
 
 // TestPluginWithoutMemory: what a plugin needs may all be the host's.
 func TestPluginWithoutMemory(t *testing.T) {
-	plugin := pluginModule(asm.Cat(output(asm.Done), asm.I32Const(0)))
+	plugin := pluginModule(asm.Cat(outputOf(asm.Done), asm.I32Const(0)))
 	plugin.Memory = []uint32{0}
 	m := loadPlugin(t, plugin, time.Minute)
 	for range 2 {
@@ -111,7 +111,7 @@ func (e *requestingEnv) Call(_ context.Context, call *abi.Call) abi.Answer {
 // TestPlugins: what functions of plugins leave, and what becomes of it.
 func TestPlugins(t *testing.T) {
 	ok := asm.I32Const(0)
-	done := asm.Cat(output(asm.Done), ok)
+	done := asm.Cat(outputOf(asm.Done), ok)
 	drop := asm.Drop
 	tests := []struct {
 		name    string
@@ -121,7 +121,7 @@ func TestPlugins(t *testing.T) {
 		fails   error  // of the guest
 	}{
 		{"done", done, nil, "", nil},
-		{"error code", asm.Cat(output(asm.Done), asm.I32Const(3)), nil, "the function returned 3", nil},
+		{"error code", asm.Cat(outputOf(asm.Done), asm.I32Const(3)), nil, "the function returned 3", nil},
 		{
 			"error message", asm.Cat(block64("no luck today"), asm.Get(0), asm.Call(fnFirst), asm.I32Const(1)),
 			[]asm.Import{env64("error_set", one, nil)},
@@ -130,8 +130,8 @@ func TestPlugins(t *testing.T) {
 		{"no output", ok, nil, "", ErrMessage},
 		{"output that is nowhere", asm.Cat(asm.I64Const(1<<40), asm.I64Const(1<<40), asm.Call(fnOutput), ok), nil, "", ErrMessage},
 		{"output with an endless length", asm.Cat(asm.I64Const(16), asm.I64Const(-1), asm.Call(fnOutput), ok), nil, "", ErrMessage},
-		{"broken output", asm.Cat(output(`{"step":`), ok), nil, "", ErrMessage},
-		{"a wait without resume", asm.Cat(output(`{"step":"wait","seconds":1}`), ok), nil, "", nil},
+		{"broken output", asm.Cat(outputOf(`{"step":`), ok), nil, "", ErrMessage},
+		{"a wait without resume", asm.Cat(outputOf(`{"step":"wait","seconds":1}`), ok), nil, "", nil},
 		{"stores outside", asm.Cat(asm.I64Const(-8), asm.I64Const(1), asm.Call(fnStore), done), nil, "", ErrMemory},
 		{"stores at the beginning", asm.Cat(asm.I64Const(0), asm.I64Const(1), asm.Call(fnStore), done), nil, "", ErrMemory},
 		{"too large a block", asm.Cat(asm.I64Const(-1), asm.Call(fnAlloc), drop, done), nil, "", ErrMemory},
@@ -184,7 +184,7 @@ func TestPluginRequests(t *testing.T) {
 	code := asm.Cat(
 		block64(`{"url":"https://x/y","headers":{"A":"b"}}`), asm.Get(0), asm.I64Const(0), asm.Call(fnFirst), asm.Drop,
 		block64(`{"target":"kubernetes","method":"GET","path":"/api/v1/pods"}`), asm.Get(0), asm.Call(fnFirst+1), asm.Drop,
-		output(asm.Done), asm.I32Const(0))
+		outputOf(asm.Done), asm.I32Const(0))
 	m := loadPlugin(t, pluginModule(code, env64("http_request", two, one), user64("kopf_call", one)), time.Minute)
 	env := &requestingEnv{}
 	task, _, err := m.Start(context.Background(), invoke("x"), []byte(`{}`), env)

@@ -20,7 +20,7 @@ import (
 //  1. a permit of a pool (permits, daemons, reviews);
 //  2. an instance (instance.busy);
 //  3. a core (cores);
-//  4. a mutex (pool.mu, stacks.mu, lockedWriter.mu).
+//  4. a mutex (pool.mu, stacks.mu, output.Stream.mu).
 //
 // A goroutine that holds one of these waits only for those further down. It may release them
 // in any order. Three consequences are easy to miss:

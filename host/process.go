@@ -53,7 +53,7 @@ func (p *process) Write(stream uint32, data []byte) {
 		p.hear(data)
 		p.stack.words = p.size()
 	}
-	p.in.streams[stream-1].write(data)
+	p.in.streams[stream-1].Write(data)
 }
 
 // Exit implements wasi.Process.

@@ -88,7 +88,7 @@ func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 	if step.Error != nil {
 		c.nameCaught(step.Error)
 		step.Error.Stack = t.in.m.shown(step.Error.Stack)
-		t.in.m.output.quote(&step.Error.Message, &step.Error.Stack)
+		t.in.m.output.Quote(&step.Error.Message, &step.Error.Stack)
 	}
 	t.waits = step.Step != abi.StepDone
 	t.changes = !t.waits && step.Transforms > 0
@@ -181,7 +181,7 @@ func (t *Task) Transform(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	if result.Error != nil {
 		result.Error.Stack = t.in.m.shown(result.Error.Stack)
-		t.in.m.output.quote(&result.Error.Message, &result.Error.Stack)
+		t.in.m.output.Quote(&result.Error.Message, &result.Error.Stack)
 		return nil, &HandlerError{Module: t.in.m.name, Guest: *result.Error}
 	}
 	return result.Body, nil

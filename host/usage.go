@@ -45,7 +45,7 @@ type Usage struct {
 
 // Usage returns what the module has used and uses now. It can be called at any time.
 func (m *Module) Usage() Usage {
-	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Overran: m.overran.Load(), Failed: m.failed.Load(), Dropped: m.output.dropped.Load(), Memory: m.memory.Load()}
+	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Overran: m.overran.Load(), Failed: m.failed.Load(), Dropped: m.output.Dropped(), Memory: m.memory.Load()}
 	u.Working, u.Daemons, u.Reviews = len(m.pool.permits), len(m.pool.daemons), len(m.pool.reviews)
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()

@@ -34,7 +34,7 @@ func TestSleepsInHostFunctionsAreWaits(t *testing.T) {
 func TestRequestsOfPluginsAreWaits(t *testing.T) {
 	code := asm.Cat(
 		block64(`{"url":"https://x/y"}`), asm.Get(0), asm.I64Const(0), asm.Call(fnFirst), asm.Drop,
-		output(asm.Done), asm.I32Const(0))
+		outputOf(asm.Done), asm.I32Const(0))
 	m := loadPlugin(t, pluginModule(code, env64("http_request", two, one)), time.Minute)
 	env := newWaitingEnv()
 	task, _, err := m.Start(t.Context(), invoke("x"), []byte(`{}`), env)

@@ -2,10 +2,8 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,37 +67,6 @@ func TestOutputIsLimited(t *testing.T) {
 	if reported != 9000-lines || len(stderr.all) > 2+int(time.Since(began).Seconds()) {
 		t.Errorf("%d lines reported as dropped in %d lines", reported, len(stderr.all))
 	}
-}
-
-// TestOutputLimitReports: dropped lines are reported once a second, and not at all when nothing is dropped.
-func TestOutputLimitReports(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // guards reported
-		var reported []int64
-		o := newOutputLimit(NewOutputBucket(1000), func(lines int64) {
-			mu.Lock()
-			defer mu.Unlock()
-			reported = append(reported, lines)
-		})
-		for range 10 { // one each tenth of a second, with room for less than five a second
-			for range 2 {
-				o.allow(200 - lineCost)
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		o.allow(2000) // more than there ever is room for
-		time.Sleep(time.Minute)
-		o.flush()
-		if o.allow(1000-lineCost) != true || o.allow(1) != false {
-			t.Error("a second's worth is not what can come at once")
-		}
-		o.flush()
-		mu.Lock()
-		defer mu.Unlock()
-		if want := []int64{12, 1}; !slices.Equal(reported, want) || o.dropped.Load() != 13 {
-			t.Errorf("reported: %v, want %v; %d in all", reported, want, o.dropped.Load())
-		}
-	})
 }
 
 // TestOutputIsEscaped: what a guest writes to its standard streams, by whatever way, cannot control a terminal.
