@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/host/cache"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
@@ -105,7 +105,7 @@ func TestCacheIsBounded(t *testing.T) {
 			}
 		}
 	}
-	if err := prune(dir, limit+second/2, maxCacheFiles); err != nil {
+	if err := cache.Prune(dir, limit+second/2, cache.MaxFiles); err != nil {
 		t.Fatal(err)
 	}
 	if size := bytes(); size > limit+second/2 {
@@ -118,7 +118,7 @@ func TestCacheIsBounded(t *testing.T) {
 		}
 	}
 	load(2)
-	if err := prune(filepath.Join(dir, "absent"), 0, 0); err != nil {
+	if err := cache.Prune(filepath.Join(dir, "absent"), 0, 0); err != nil {
 		t.Error(err)
 	}
 }
@@ -127,7 +127,7 @@ func TestCacheIsBounded(t *testing.T) {
 func TestCompilingForgetsOldFiles(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old.prepared")
-	err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(old, nil, 0o600), os.Truncate(old, maxCache), os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)))
+	err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(old, nil, 0o600), os.Truncate(old, cache.Limit(dir)), os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)))
 	if err != nil {
 		t.Skip(err) // no sparse files
 	}
@@ -138,63 +138,6 @@ func TestCompilingForgetsOldFiles(t *testing.T) {
 	defer m.Close(t.Context())
 	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the old file is still there: %v", err)
-	}
-}
-
-// TestCacheOfASmallVolume: on a volume of less than the bound, the files filled it, and then no module could be compiled any more.
-func TestCacheOfASmallVolume(t *testing.T) {
-	for volume, want := range map[int64]int64{0: maxCache, 1 << 30: 512 << 20, 8 << 30: maxCache, 1 << 40: maxCache, -1: maxCache} {
-		if got := boundOf(volume); got != want {
-			t.Errorf("%d of %d bytes, want %d", got, volume, want)
-		}
-	}
-	if size := volumeOf(t.TempDir()); runtime.GOOS == "linux" && size < 1<<20 {
-		t.Errorf("the volume of temporary files has %d bytes", size)
-	}
-}
-
-// Each compilation looks at all files, however small they are.
-func TestFilesOfTheCacheAreFew(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 5 {
-		file := filepath.Join(dir, fmt.Sprint(i, preparedSuffix))
-		if err := errors.Join(os.WriteFile(file, []byte("text"), 0o600), os.Chtimes(file, time.Time{}, time.Now().Add(-time.Duration(i)*time.Hour))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := prune(dir, maxCache, 3); err != nil {
-		t.Fatal(err)
-	}
-	left := filesIn(t, dir)
-	for i, kept := range []bool{true, true, true, false, false} {
-		if _, ok := left[filepath.Join(dir, fmt.Sprint(i, preparedSuffix))]; ok != kept {
-			t.Errorf("file %d is kept: %t", i, ok)
-		}
-	}
-}
-
-// A program may have chosen a folder for the cache that has its own files, too.
-func TestFilesOfOthersStayInTheCache(t *testing.T) {
-	dir := t.TempDir()
-	own := []string{"letter.txt", "sub/letter.txt", "sub/wazero-x/y", "pace"}
-	modules := []string{"a-1.prepared", "wazero-v1/x", "compiling-1/code/wazero-v1/x", "checking-1/copy"}
-	for _, name := range append(own, modules...) {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("text"), 0o600), os.Chtimes(file, time.Time{}, time.Now().Add(-time.Hour))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := prune(dir, 0, maxCacheFiles); err != nil {
-		t.Fatal(err)
-	}
-	left := filesIn(t, dir)
-	for _, name := range own {
-		if _, ok := left[filepath.Join(dir, filepath.FromSlash(name))]; !ok {
-			t.Errorf("%s is gone", name)
-		}
-	}
-	if len(left) != len(own) {
-		t.Errorf("%d files are left, want %d", len(left), len(own))
 	}
 }
 

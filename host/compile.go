@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/kopf-wasm/kopf/host/cache"
 	"github.com/kopf-wasm/kopf/host/compiler"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
@@ -20,12 +21,12 @@ import (
 // is compiled once for all scripts. No byte of the original file reaches the engine: even
 // the validated parts are decoded and encoded again.
 func (m *Module) compile(ctx context.Context, digest string, source *prepare.Source) error {
-	dir, err := cacheDir(m.options.CacheDir)
+	dir, err := cache.Folder(m.options.CacheDir)
 	if err != nil {
 		return fmt.Errorf("compilation cache: %w", err)
 	}
 	limits := m.limits()
-	file := preparedFile(dir, digest, limits)
+	file := cache.File(dir, digest, limits.MemoryPages)
 	if m.restore(dir, file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
 		return nil
 	}
@@ -41,10 +42,10 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if !place.isKept() {
 		return nil
 	}
-	if err := saveLoadable(file, machineCode, m.prepared.Save(digest)); err != nil {
+	if err := cache.Save(file, machineCode, m.prepared.Save(digest)); err != nil {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
-	_ = prune(dir, boundOf(volumeOf(dir)), maxCacheFiles) // the module is loaded in any case
+	_ = cache.Prune(dir, cache.Limit(dir), cache.MaxFiles) // the module is loaded in any case
 	return nil
 }
 
@@ -63,10 +64,10 @@ func (p place) isKept() bool { return p.dir != "" && !p.temporary }
 
 // placeFor returns the cache directory, or a temporary one without a cache. The directory by default is none if it cannot be written.
 func placeFor(dir string, chosen bool) (place, error) {
-	at := place{dir, dir == "" || !chosen && !isWritable(dir)}
+	at := place{dir, dir == "" || !chosen && !cache.IsWritable(dir)}
 	if at.temporary {
 		var err error
-		if at.dir, err = exchangeDir(); err != nil {
+		if at.dir, err = cache.Exchange(); err != nil {
 			return place{}, nil //nolint:nilerr // it is compiled in memory
 		}
 	}
@@ -123,7 +124,7 @@ func (m *Module) translate(ctx context.Context, at place, source *prepare.Source
 // loadCompiled loads the machine code that was just compiled. If the engine refuses it, the module
 // may have taken over the compiler.
 func (m *Module) loadCompiled(ctx context.Context, dir, file string) error {
-	m.codeSize = sizeOf(filepath.Join(dir, file))
+	m.codeSize = cache.SizeOf(filepath.Join(dir, file))
 	err := m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell)
 	switch {
 	case err == nil:
@@ -235,11 +236,11 @@ func (m *Module) restore(dir, file, digest string, source *prepare.Source, limit
 	if file == "" {
 		return false
 	}
-	saved, machineCode, err := readLoadable(dir, file)
+	saved, machineCode, err := cache.Read(dir, file)
 	if err != nil {
 		return false
 	}
-	m.codeSize = sizeOf(machineCode)
+	m.codeSize = cache.SizeOf(machineCode)
 	m.prepared, err = source.Restore(saved, digest, limits)
 	return err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/kopf-wasm/kopf/host/cache"
 	"github.com/kopf-wasm/kopf/host/cores"
 	"github.com/kopf-wasm/kopf/host/linear"
 	"github.com/kopf-wasm/kopf/host/output"
@@ -215,7 +216,7 @@ func NewMemoryPool(instanceMemory int) *MemoryPool {
 type HeldLimits = accounts.Limits
 
 // CacheOff disables the cache if it is Options.CacheDir: each load compiles the module.
-const CacheOff = "off"
+const CacheOff = cache.Off
 
 const wasmPage = 64 << 10
 

@@ -158,7 +158,7 @@ func TestReactorWalksOneWay(t *testing.T) { walksOneWay(t, "reactor", reactorRoo
 // hostRooms are the packages of the host in the same order: below what, above the engine.
 var hostRooms = []string{
 	// the file of a module
-	"internal/wasm", "internal/asm", "frames", "sections", "configuration", "files", "declaration", "registration", "prepare", "compiler", "linear", "cores", "output",
+	"internal/wasm", "internal/asm", "frames", "sections", "configuration", "files", "declaration", "registration", "prepare", "compiler", "linear", "cores", "output", "cache",
 	// what guests call
 	"imports", "functions", "wasi",
 	// the kinds of guests

@@ -1,4 +1,6 @@
-package host
+// Package cache keeps prepared modules and their machine code in a folder of this machine, so that the
+// next start does not compile them again.
+package cache
 
 import (
 	"bytes"
@@ -14,15 +16,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/internal/atomicfile"
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
-// cacheDir finds and creates the directory of compiled code. It returns an empty path if the
-// cache is off, or if no default directory can be created, as in a read-only container.
-func cacheDir(dir string) (string, error) {
-	if dir == CacheOff {
+// Off in place of a folder means that nothing is kept.
+const Off = "off"
+
+// Folder finds and creates the directory of compiled code; by default, it is in the user's cache
+// directory. It returns an empty path if the cache is off, or if no default directory can be created,
+// as in a read-only container.
+func Folder(dir string) (string, error) {
+	if dir == Off {
 		return "", nil
 	}
 	chosen := dir != ""
@@ -42,26 +47,26 @@ func cacheDir(dir string) (string, error) {
 	return dir, nil
 }
 
-// isWritable reports whether files can be made in a directory: not if its file system is read-only.
-func isWritable(dir string) bool {
+// IsWritable reports whether files can be made in a directory: not if its file system is read-only.
+func IsWritable(dir string) bool {
 	made, err := os.MkdirTemp(dir, "compiling-*")
 	return err == nil && os.Remove(made) == nil
 }
 
-// preparedFile is the path of the rewritten form of a module; empty without a cache.
-func preparedFile(dir, digest string, limits prepare.Limits) string {
+// File is the path of the rewritten form of a module, for a limit of its memory in pages; empty without a cache.
+func File(dir, digest string, pages uint32) string {
 	if dir == "" {
 		return ""
 	}
 	_, sum, _ := strings.Cut(digest, ":")
-	return filepath.Join(dir, fmt.Sprintf("%s-%d", sum, limits.MemoryPages)+preparedSuffix)
+	return filepath.Join(dir, fmt.Sprintf("%s-%d", sum, pages)+preparedSuffix)
 }
 
 const preparedSuffix = ".prepared"
 
-// saveLoadable atomically writes the saved form of a module, with the checksum of its
+// Save atomically writes the saved form of a module, with the checksum of its
 // machine code in the same directory.
-func saveLoadable(file, machineCode string, saved []byte) error {
+func Save(file, machineCode string, saved []byte) error {
 	sum, err := sumOf(filepath.Join(filepath.Dir(file), machineCode))
 	if err != nil {
 		return err
@@ -72,9 +77,9 @@ func saveLoadable(file, machineCode string, saved []byte) error {
 // errChanged says that files of the cache differ from what was written.
 var errChanged = errors.New("the machine code has changed")
 
-// readLoadable reads the saved form of a module, if its machine code is unchanged, and returns the path of that. The
+// Read reads the saved form of a module, if its machine code is unchanged, and returns the path of that. The
 // engine alone does not detect all damage by a broken disk.
-func readLoadable(dir, file string) (saved []byte, code string, err error) {
+func Read(dir, file string) (saved []byte, code string, err error) {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return nil, "", errChanged
 	}
@@ -97,8 +102,8 @@ func readLoadable(dir, file string) (saved []byte, code string, err error) {
 	return saved, code, nil
 }
 
-// sizeOf is the size of a file, in bytes; 0 if it is not there any more.
-func sizeOf(file string) int64 {
+// SizeOf is the size of a file, in bytes; 0 if it is not there any more.
+func SizeOf(file string) int64 {
 	info, err := os.Stat(file)
 	if err != nil {
 		return 0
@@ -110,6 +115,9 @@ func sizeOf(file string) int64 {
 // can change them as often as they like: without a bound, they fill the disk of the host.
 const maxCache = 4 << 30
 
+// Limit is how many bytes the files of the cache in a directory may have.
+func Limit(dir string) int64 { return boundOf(volumeOf(dir)) }
+
 // boundOf is the bound of a cache on a volume of a size; 0: the size is unknown. A full volume would let no further module be
 // compiled, so the files have half of a small one.
 func boundOf(volume int64) int64 {
@@ -119,13 +127,13 @@ func boundOf(volume int64) int64 {
 	return min(maxCache, volume/2)
 }
 
-// maxCacheFiles bounds the number of these files: each compilation looks at all of them. A module takes two.
-const maxCacheFiles = 20_000
+// MaxFiles bounds the number of these files: each compilation looks at all of them. A module takes two.
+const MaxFiles = 20_000
 
-// prune removes the files of the cache that were not used for longest, until the others are few enough, and have at
+// Prune removes the files of the cache that were not used for longest, until the others are few enough, and have at
 // most a number of bytes. Their modules are compiled again. Another process may remove files at
 // the same time. A program may have chosen a directory with files of its own: these stay, and do not count.
-func prune(dir string, limit int64, files int) error {
+func Prune(dir string, limit int64, files int) error {
 	type file struct {
 		path string
 		info fs.FileInfo
@@ -190,9 +198,9 @@ func sumOf(file string) (string, error) {
 	return strconv.FormatUint(uint64(sum.Sum32()), 16), nil
 }
 
-// exchangeDir creates a temporary private directory for the result of a compiling process.
+// Exchange creates a temporary private directory for the result of a compiling process.
 // It is on disk, or in memory if the disk is read-only.
-func exchangeDir() (string, error) {
+func Exchange() (string, error) {
 	dir, err := os.MkdirTemp("", "kopf-wasm-*")
 	if err != nil {
 		dir, err = os.MkdirTemp("/dev/shm", "kopf-wasm-*")
