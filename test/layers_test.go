@@ -64,6 +64,7 @@ var rooms = []room{
 		folder: "webhooks", may: []string{"abi", "internal", "reactor/apipath", "reactor/conns", "reactor/filters", "reactor/selectors", "reactor/patches", "reactor/reviews"},
 		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"},
 	},
+	{folder: "webhooks/crowd", never: []string{outside, "net/http"}},
 	{folder: "webhooks/certificates", may: []string{"internal/bounded", "reactor/apipath"}, never: []string{"k8s.io/client-go", "net/http"}},
 	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}, never: artifactsNever},
 	// What hosts operators does not know where modules come from: the command line brings that.

@@ -11,6 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/webhooks/crowd"
 )
 
 // answer is the response: a text in case of an error, else JSON.
@@ -26,14 +27,11 @@ func (a answer) reason() string {
 	switch {
 	case errors.As(a.err, &late):
 		return "late"
-	case errors.Is(a.err, errBusy):
+	case errors.Is(a.err, crowd.ErrSlots):
 		return "busy"
 	}
 	return strconv.Itoa(a.code)
 }
-
-// errBusy is the error of a request that found no free slot in time.
-var errBusy = errors.New("too many reviews are under way")
 
 func failed(err error) answer {
 	a := answer{code: http.StatusInternalServerError, err: err}
@@ -79,13 +77,13 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request, size int) (releas
 		return func() {}, nil
 	}
 	control := http.NewResponseController(w)
-	held, err := h.answers.beginIn(r.Context(), sharedOf(r.Context()), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
+	held, err := h.answers.Begin(r.Context(), sharedOf(r.Context()), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		return func() {}, err
 	}
-	if err := held.grow(r.Context(), int64(size)); err != nil {
-		held.release()
+	if err := held.Grow(r.Context(), int64(size)); err != nil {
+		held.Release()
 		return func() {}, err
 	}
-	return held.release, nil
+	return held.Release, nil
 }

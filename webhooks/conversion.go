@@ -123,7 +123,7 @@ func (h *Handler) convertObject(ctx context.Context, r *http.Request, object []b
 	if int64(len(object)) > h.limits.Body {
 		return nil, fmt.Errorf("an object has %d bytes; the limit is %d", len(object), h.limits.Body)
 	}
-	give, err := h.objects.take(ctx, conns.AddressOf(r.RemoteAddr), h.objects.weight(len(object)))
+	give, err := h.objects.Take(ctx, conns.AddressOf(r.RemoteAddr), weight(h.objects, len(object)))
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/webhooks/crowd"
 	"github.com/kopf-wasm/kopf/webhooks/wire"
 )
 
@@ -27,16 +28,16 @@ type Handler struct {
 	log         *complaints
 	reviews     lane
 	conversions lane
-	objects     *slots         // slots for the objects of conversions
-	answers     *memory        // of the answers that are being sent
+	objects     *crowd.Slots   // slots for the objects of conversions
+	answers     *crowd.Memory  // of the answers that are being sent
 	running     sync.WaitGroup // running reviews, including those that were already answered
 }
 
 // lane holds the bounds for requests of one kind.
 type lane struct {
 	limit    int64 // of a body
-	memory   *memory
-	slots    *slots
+	memory   *crowd.Memory
+	slots    *crowd.Slots
 	weighted bool // large requests take several slots
 }
 
@@ -45,15 +46,15 @@ func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 	limits = limits.withDefaults()
 	return &Handler{
 		operator: operator, limits: limits, log: newComplaints(log),
-		reviews:     lane{limits.Body, newMemory(limits.Memory), newSlots(limits.Concurrent, limits.Waiting), true},
-		conversions: lane{limits.Conversion, newMemory(limits.Memory), newSlots(limits.Conversions, limits.Waiting), false},
-		objects:     newSlots(limits.Concurrent, limits.Waiting),
-		answers:     newMemory(answersOf(limits)),
+		reviews:     lane{limits.Body, crowd.NewMemory(limits.Memory), crowd.NewSlots(limits.Concurrent, limits.Waiting), true},
+		conversions: lane{limits.Conversion, crowd.NewMemory(limits.Memory), crowd.NewSlots(limits.Conversions, limits.Waiting), false},
+		objects:     crowd.NewSlots(limits.Concurrent, limits.Waiting),
+		answers:     crowd.NewMemory(answersOf(limits)),
 	}
 }
 
 // weight is the number of slots for a size in bytes.
-func (s *slots) weight(size int) int { return min(1+size/slotBytes, max(1, s.all*3/4)) }
+func weight(of *crowd.Slots, size int) int { return of.Share(1 + size/slotBytes) }
 
 // Wait blocks until all handlers have ended.
 func (h *Handler) Wait() { h.running.Wait() }
@@ -74,11 +75,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.write(w, r, failed(err))
 		return
 	}
-	weight := 1
+	slots := 1
 	if lane.weighted {
-		weight = lane.slots.weight(len(text))
+		slots = weight(lane.slots, len(text))
 	}
-	if a, late := h.handle(ctx, w, r, lane.slots, weight, body, func() answer { return answerTo(ctx, r, text) }); !late {
+	if a, late := h.handle(ctx, w, r, lane.slots, slots, body, func() answer { return answerTo(ctx, r, text) }); !late {
 		h.write(w, r, a)
 	}
 }
@@ -92,26 +93,26 @@ func timeoutOf(u *url.URL) string {
 }
 
 // handle waits for slots and for an answer, until the deadline of the request. It returns true if the request was answered then.
-func (h *Handler) handle(ctx context.Context, w http.ResponseWriter, r *http.Request, slots *slots, weight int, body *body, do func() answer) (a answer, late bool) {
+func (h *Handler) handle(ctx context.Context, w http.ResponseWriter, r *http.Request, slots *crowd.Slots, wanted int, body *crowd.Body, do func() answer) (a answer, late bool) {
 	request := conns.Begin(ctx)
 	defer request.End()
 	from := conns.AddressOf(r.RemoteAddr)
-	give, err := slots.take(ctx, from, weight)
+	give, err := slots.Take(ctx, from, wanted)
 	if err != nil {
-		body.release()
+		body.Release()
 		return failed(err), false
 	}
 	giveCommon, err := commonOf(ctx).take(ctx, from)
 	if err != nil {
 		give()
-		body.release()
+		body.Release()
 		return failed(err), false
 	}
 	request.Run()
 	work := func() answer {
 		defer give()
 		defer giveCommon()
-		defer body.release()
+		defer body.Release()
 		return guarded(do)
 	}
 	if wire.Completes(w) {
@@ -190,7 +191,7 @@ func (e lateError) Error() string {
 
 // read reads a request that may be a review. The caller releases the body if there is no
 // error.
-func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Request, lane *lane) (*body, []byte, error) {
+func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Request, lane *lane) (*crowd.Body, []byte, error) {
 	if r.Method != http.MethodPost {
 		return nil, nil, &reviews.Error{Code: http.StatusMethodNotAllowed, Message: "Method Not Allowed"}
 	}
@@ -211,13 +212,13 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		}
 		_ = control.SetReadDeadline(late) // servers without deadlines have limits of their own
 	}
-	body, err := lane.memory.beginIn(ctx, sharedOf(ctx), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	body, err := lane.memory.Begin(ctx, sharedOf(ctx), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		return nil, nil, unread(err)
 	}
-	text, err := body.read(ctx, http.MaxBytesReader(w, r.Body, lane.limit), r.ContentLength, lane.limit)
+	text, err := body.Read(ctx, http.MaxBytesReader(w, r.Body, lane.limit), r.ContentLength, lane.limit)
 	if err != nil {
-		body.release()
+		body.Release()
 		return nil, nil, unread(err)
 	}
 	if !hasCome {
@@ -230,7 +231,7 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 func unread(err error) error {
 	var large *http.MaxBytesError
 	switch {
-	case errors.Is(err, errCrowded):
+	case errors.Is(err, crowd.ErrMemory):
 		return &reviews.Error{Code: http.StatusServiceUnavailable, Message: err.Error()}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &reviews.Error{Code: http.StatusRequestTimeout, Message: "The review has not come in time."}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/kopf-wasm/kopf/reactor/conns"
+	"github.com/kopf-wasm/kopf/webhooks/crowd"
 )
 
 // maxShared bounds the bodies and answers of all operators of a server, in bytes. Those of one namespace have at most half of it.
@@ -32,8 +33,8 @@ const maxShared = 512 << 20
 type Shared struct {
 	server Server
 	env    Environment
-	memory *memory // of the bodies and answers of all operators
-	most   int     // requests of one namespace that are handled at the same time
+	memory *crowd.Memory // of the bodies and answers of all operators
+	most   int           // requests of one namespace that are handled at the same time
 
 	mu      sync.Mutex // guards the fields below
 	parts   map[string]*part
@@ -45,7 +46,7 @@ type Shared struct {
 // NewShared makes a shared server. The environment is that of the host. Run serves.
 func NewShared(server Server, env Environment) *Shared {
 	return &Shared{
-		server: bind(server, env), env: env, memory: newMemory(maxShared), most: max(cmp.Or(env.Connections.Total, conns.DefaultTotal)/4, 1),
+		server: bind(server, env), env: env, memory: crowd.NewMemory(maxShared), most: max(cmp.Or(env.Connections.Total, conns.DefaultTotal)/4, 1),
 		parts: map[string]*part{}, ended: make(chan struct{}),
 	}
 }
@@ -87,18 +88,18 @@ type part struct {
 
 // common is what the operators of one namespace have together.
 type common struct {
-	memory *memory
-	slots  *slots // for requests that are handled: their connections are never closed
+	memory *crowd.Memory
+	slots  *crowd.Slots // for requests that are handled: their connections are never closed
 }
 
 // take waits until one more request of the namespace may be handled. A nil common has no limit.
 //
-// Errors: errBusy.
+// Errors: crowd.ErrSlots.
 func (c *common) take(ctx context.Context, from netip.Prefix) (give func(), err error) {
 	if c == nil {
 		return func() {}, nil
 	}
-	return c.slots.take(ctx, from, 1)
+	return c.slots.Take(ctx, from, 1)
 }
 
 // errTaken is the error of a second operator at the same path.
@@ -139,9 +140,7 @@ func (s *Shared) commonFor(namespace string) *common {
 			return p.common
 		}
 	}
-	c := &common{memory: newMemory(s.memory.all / 2), slots: newSlots(s.most, s.most)}
-	c.memory.within = s.memory
-	return c
+	return &common{memory: s.memory.Half(), slots: crowd.NewSlots(s.most, s.most)}
 }
 
 // ServeHTTP passes a request to the operator of its path.
@@ -164,7 +163,7 @@ func commonOf(ctx context.Context) *common {
 }
 
 // sharedOf returns the memory that the operator of a request shares with others; nil without a shared server.
-func sharedOf(ctx context.Context) *memory {
+func sharedOf(ctx context.Context) *crowd.Memory {
 	if c := commonOf(ctx); c != nil {
 		return c.memory
 	}

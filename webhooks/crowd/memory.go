@@ -1,4 +1,4 @@
-package webhooks
+package crowd
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// memory bounds the request bodies in memory, from the first byte to the answer. When it is
+// Memory bounds the request bodies in memory, from the first byte to the answer. When it is
 // full, the oldest unread body of the client with the most memory is dropped. Slow clients
 // therefore cannot lock out other clients. The memory of a dropped body counts until its
 // reader has ended. Other bodies do not grow into it before: a thousand clients whose bodies
 // are dropped would otherwise hold many times the bound.
-type memory struct {
+type Memory struct {
 	all    int64   // bytes
-	within *memory // all bodies count there, too; nil: nowhere
+	within *Memory // all bodies count there, too; nil: nowhere
 
 	mu      sync.Mutex // guards all below, and the sizes of bodies
 	used    int64      // without dropped bodies
@@ -37,20 +37,28 @@ type reading struct {
 // goroutines.
 const requestCost = 16 << 10
 
-// errCrowded is the error of a request whose body or answer was dropped.
-var errCrowded = errors.New("the reviews of clients and their answers need too much memory")
+// ErrMemory is the error of a request whose body or answer was dropped.
+var ErrMemory = errors.New("the reviews of clients and their answers need too much memory")
 
-func newMemory(all int64) *memory {
-	return &memory{all: all, clients: map[netip.Prefix]*reading{}}
+// NewMemory makes memory of so many bytes.
+func NewMemory(all int64) *Memory {
+	return &Memory{all: all, clients: map[netip.Prefix]*reading{}}
 }
 
-// body is a request that occupies memory.
-type body struct {
-	memory *memory
+// Half makes memory of half the size, whose bodies count in this one, too.
+func (m *Memory) Half() *Memory {
+	half := NewMemory(m.all / 2)
+	half.within = m
+	return half
+}
+
+// Body is a request that occupies memory.
+type Body struct {
+	memory *Memory
 	from   netip.Prefix
 	abort  func() // makes its reads fail
 
-	shared *body           // the same body in the memory that this one is a part of; nil without one
+	shared *Body           // the same body in the memory that this one is a part of; nil without one
 	over   <-chan struct{} // closed when one of the memories has dropped the body; nil without a shared server
 
 	size    int64
@@ -58,20 +66,14 @@ type body struct {
 	dropped bool
 }
 
-// begin counts a request until release. To drop the body, memory calls abort, which makes
-// its reads fail and must not block.
+// Begin counts a request until Release, in the shared memory of several operators, too, if that is not
+// nil. To drop the body, Memory calls abort, which makes its reads fail and must not block. If one memory
+// drops the body, its reader does not wait for the others: two readers could else wait for each other.
 //
-// Errors: errCrowded; the end of the context.
-func (m *memory) begin(ctx context.Context, from netip.Prefix, abort func()) (*body, error) {
-	return m.add(ctx, &body{memory: m, from: from, abort: abort})
-}
-
-// beginIn counts a request in the shared memory of several operators, too, if that is not nil. If
-// one memory drops the body, its reader does not wait for the others: two readers could else
-// wait for each other.
-func (m *memory) beginIn(ctx context.Context, shared *memory, from netip.Prefix, abort func()) (*body, error) {
+// Errors: ErrMemory; the end of the context.
+func (m *Memory) Begin(ctx context.Context, shared *Memory, from netip.Prefix, abort func()) (*Body, error) {
 	if shared == nil {
-		return m.begin(ctx, from, abort)
+		return m.add(ctx, &Body{memory: m, from: from, abort: abort})
 	}
 	over := make(chan struct{})
 	end := sync.OnceFunc(func() {
@@ -82,12 +84,12 @@ func (m *memory) beginIn(ctx context.Context, shared *memory, from netip.Prefix,
 	if err != nil {
 		return nil, err
 	}
-	return m.add(ctx, &body{memory: m, from: from, abort: end, over: over, shared: above})
+	return m.add(ctx, &Body{memory: m, from: from, abort: end, over: over, shared: above})
 }
 
 // join counts a request in a shared memory, and in the one that it is a part of.
-func (m *memory) join(ctx context.Context, from netip.Prefix, abort func(), over <-chan struct{}) (*body, error) {
-	b := &body{memory: m, from: from, abort: abort, over: over}
+func (m *Memory) join(ctx context.Context, from netip.Prefix, abort func(), over <-chan struct{}) (*Body, error) {
+	b := &Body{memory: m, from: from, abort: abort, over: over}
 	if m.within != nil {
 		var err error
 		if b.shared, err = m.within.join(ctx, from, abort, over); err != nil {
@@ -98,7 +100,7 @@ func (m *memory) join(ctx context.Context, from netip.Prefix, abort func(), over
 }
 
 // add counts a new body, which is released after an error.
-func (m *memory) add(ctx context.Context, b *body) (*body, error) {
+func (m *Memory) add(ctx context.Context, b *Body) (*Body, error) {
 	m.mu.Lock()
 	c := m.clients[b.from]
 	if c == nil {
@@ -108,19 +110,19 @@ func (m *memory) add(ctx context.Context, b *body) (*body, error) {
 	b.place = c.bodies.PushBack(b)
 	m.mu.Unlock()
 	if err := b.growHere(ctx, requestCost); err != nil {
-		b.release()
+		b.Release()
 		return nil, err
 	}
 	return b, nil
 }
 
-// grow takes memory for a body that is being read. It waits for the readers of dropped
+// Grow takes memory for a body that is being read. It waits for the readers of dropped
 // bodies.
 //
-// Errors: errCrowded if this body was dropped; the end of the context.
-func (b *body) grow(ctx context.Context, more int64) error {
+// Errors: ErrMemory if this body was dropped; the end of the context.
+func (b *Body) Grow(ctx context.Context, more int64) error {
 	if b.shared != nil {
-		if err := b.shared.grow(ctx, more); err != nil {
+		if err := b.shared.Grow(ctx, more); err != nil {
 			return err
 		}
 	}
@@ -128,7 +130,7 @@ func (b *body) grow(ctx context.Context, more int64) error {
 }
 
 // growHere takes memory from the memory of the body alone.
-func (b *body) growHere(ctx context.Context, more int64) error {
+func (b *Body) growHere(ctx context.Context, more int64) error {
 	for {
 		changed, err := b.tryToGrow(more)
 		if changed == nil {
@@ -137,7 +139,7 @@ func (b *body) growHere(ctx context.Context, more int64) error {
 		select {
 		case <-changed:
 		case <-b.over:
-			return errCrowded
+			return ErrMemory
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -146,7 +148,7 @@ func (b *body) growHere(ctx context.Context, more int64) error {
 
 // tryToGrow takes memory, and drops other bodies for it. If memory is yet to come from
 // dropped bodies, it returns a channel that is closed when something has changed.
-func (b *body) tryToGrow(more int64) (changed chan struct{}, err error) {
+func (b *Body) tryToGrow(more int64) (changed chan struct{}, err error) {
 	m := b.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +164,7 @@ func (b *body) tryToGrow(more int64) (changed chan struct{}, err error) {
 	}
 	switch {
 	case b.place == nil:
-		return nil, errCrowded
+		return nil, ErrMemory
 	case m.used+m.dropped+more > m.all:
 		if m.changed == nil {
 			m.changed = make(chan struct{})
@@ -177,7 +179,7 @@ func (b *body) tryToGrow(more int64) (changed chan struct{}, err error) {
 }
 
 // notify wakes the bodies that wait for memory. The caller holds the lock.
-func (m *memory) notify() {
+func (m *Memory) notify() {
 	if m.changed != nil {
 		close(m.changed)
 		m.changed = nil
@@ -186,19 +188,19 @@ func (m *memory) notify() {
 
 // victim is the body to drop. There is always one, because the growing body is a candidate.
 // The caller holds the lock.
-func (m *memory) victim() *body {
+func (m *Memory) victim() *Body {
 	var most *reading
 	for _, c := range m.clients {
 		if most == nil || c.size > most.size {
 			most = c
 		}
 	}
-	return most.bodies.Front().Value.(*body)
+	return most.bodies.Front().Value.(*Body)
 }
 
 // drop ends the reading of a body. Its memory is free when its reader releases it. The caller
 // holds the lock.
-func (m *memory) drop(b *body) {
+func (m *Memory) drop(b *Body) {
 	m.finish(b)
 	m.used -= b.size
 	m.dropped += b.size
@@ -207,7 +209,7 @@ func (m *memory) drop(b *body) {
 }
 
 // finish ends the reading of a body, which keeps its memory. The caller holds the lock.
-func (m *memory) finish(b *body) {
+func (m *Memory) finish(b *Body) {
 	c := m.clients[b.from]
 	c.bodies.Remove(b.place)
 	b.place = nil
@@ -219,8 +221,8 @@ func (m *memory) finish(b *body) {
 
 // whole marks the body as read: it can no longer be dropped.
 //
-// Errors: errCrowded if the body was dropped before.
-func (b *body) whole() error {
+// Errors: ErrMemory if the body was dropped before.
+func (b *Body) whole() error {
 	if b.shared != nil {
 		if err := b.shared.whole(); err != nil {
 			return err
@@ -229,16 +231,16 @@ func (b *body) whole() error {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
 	if b.place == nil {
-		return errCrowded
+		return ErrMemory
 	}
 	b.memory.finish(b)
 	return nil
 }
 
-// release frees the memory of the request. It does nothing when it is called again.
-func (b *body) release() {
+// Release frees the memory of the request. It does nothing when it is called again.
+func (b *Body) Release() {
 	if b.shared != nil {
-		b.shared.release()
+		b.shared.Release()
 	}
 	m := b.memory
 	m.mu.Lock()
@@ -259,15 +261,15 @@ func (b *body) release() {
 // bytes.
 const believed = 64 << 10
 
-// read reads the whole body from a reader that has a limit. The buffer starts with the
+// Read reads the whole body from a reader that has a limit. The buffer starts with the
 // announced length, at most believed, and doubles as the body grows.
-func (b *body) read(ctx context.Context, from io.Reader, announced, limit int64) ([]byte, error) {
+func (b *Body) Read(ctx context.Context, from io.Reader, announced, limit int64) ([]byte, error) {
 	var text []byte
 	next := int(min(max(announced, 0), believed)) + bytes.MinRead // the extra room lets the reader see the end
 	for {
 		if len(text) == cap(text) {
 			next = max(min(2*cap(text), int(limit)+bytes.MinRead), next, cap(text)+bytes.MinRead)
-			if err := b.grow(ctx, int64(next-cap(text))); err != nil {
+			if err := b.Grow(ctx, int64(next-cap(text))); err != nil {
 				return nil, err
 			}
 			text = append(make([]byte, 0, next), text...)

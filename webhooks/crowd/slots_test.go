@@ -1,4 +1,4 @@
-package webhooks
+package crowd
 
 import (
 	"context"
@@ -30,13 +30,13 @@ func TestSlotsAreShared(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSlots(tt.all, 10)
+				s := NewSlots(tt.all, 10)
 				var mu sync.Mutex
 				var got strings.Builder
 				delay := time.Duration(0)
 				for request := range strings.FieldsSeq(tt.ask) {
 					go func() { // ends in the bubble
-						give, err := s.take(t.Context(), clients[request[0]], int(request[1]-'0'))
+						give, err := s.Take(t.Context(), clients[request[0]], int(request[1]-'0'))
 						if err != nil {
 							t.Error(err)
 							return
@@ -67,14 +67,14 @@ func TestSlotsAreShared(t *testing.T) {
 // TestWaitForSlotEndsWithContext: a request that gives up leaves the queue, and others pass.
 func TestWaitForSlotEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(1, 10)
-		give, err := s.take(t.Context(), netip.Prefix{}, 1)
+		s := NewSlots(1, 10)
+		give, err := s.Take(t.Context(), netip.Prefix{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.take(ctx, netip.Prefix{}, 1); !errors.Is(err, errBusy) {
+		if _, err := s.Take(ctx, netip.Prefix{}, 1); !errors.Is(err, ErrSlots) {
 			t.Errorf("error %v", err)
 		}
 		give()
@@ -87,9 +87,9 @@ func TestWaitForSlotEndsWithContext(t *testing.T) {
 // TestQueueOfSlotsIsBounded: the client with the most waiting requests loses its oldest one.
 func TestQueueOfSlotsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(1, 3)
+		s := NewSlots(1, 3)
 		many, few := netip.MustParsePrefix("10.0.0.1/32"), netip.MustParsePrefix("10.0.0.2/32")
-		give, err := s.take(t.Context(), many, 1)
+		give, err := s.Take(t.Context(), many, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestQueueOfSlotsIsBounded(t *testing.T) {
 		ends := ""
 		ask := func(name string, from netip.Prefix) {
 			go func() { // ends in the bubble
-				give, err := s.take(t.Context(), from, 1)
+				give, err := s.Take(t.Context(), from, 1)
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {

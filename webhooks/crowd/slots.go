@@ -1,13 +1,14 @@
-package webhooks
+package crowd
 
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net/netip"
 	"sync"
 )
 
-// slots bounds the requests that are handled at once. Large requests take several slots.
+// Slots bounds the requests that are handled at once. Large requests take several slots.
 //
 // # Guarantees
 //
@@ -16,7 +17,7 @@ import (
 //   - Requests of one client get their slots in the order of arrival.
 //   - A request that needs several slots does not block others while it waits for them.
 //   - If more requests wait than allowed, the client with the most of them loses its oldest one.
-type slots struct {
+type Slots struct {
 	all int
 	max int // requests that wait
 
@@ -46,15 +47,22 @@ type slotWait struct {
 	lost   chan struct{} // closed when it does not get them
 }
 
-func newSlots(all, waiting int) *slots {
-	return &slots{all: all, max: waiting, free: all, clients: map[netip.Prefix]*slotClient{}}
+// NewSlots makes slots, for which some requests may wait.
+func NewSlots(all, waiting int) *Slots {
+	return &Slots{all: all, max: waiting, free: all, clients: map[netip.Prefix]*slotClient{}}
 }
 
-// take waits for slots until the context ends, or until too many requests wait. It asks for at
+// ErrSlots is the error of a request that found no free slot in time.
+var ErrSlots = errors.New("too many reviews are under way")
+
+// Share is a number of slots, but at most three quarters of all.
+func (s *Slots) Share(wanted int) int { return min(wanted, max(1, s.all*3/4)) }
+
+// Take waits for slots until the context ends, or until too many requests wait. It asks for at
 // most all slots.
 //
-// Errors: errBusy.
-func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (give func(), err error) {
+// Errors: ErrSlots.
+func (s *Slots) Take(ctx context.Context, address netip.Prefix, wanted int) (give func(), err error) {
 	wanted = min(max(wanted, 1), s.all)
 	give = func() { s.give(address, wanted) }
 	s.mu.Lock()
@@ -79,7 +87,7 @@ func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (giv
 	case <-wait.given:
 		return give, nil
 	case <-wait.lost:
-		return nil, errBusy
+		return nil, ErrSlots
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
@@ -88,19 +96,19 @@ func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (giv
 	case <-wait.given: // the slots arrived at the same moment
 		return give, nil
 	case <-wait.lost:
-		return nil, errBusy
+		return nil, ErrSlots
 	default:
 	}
 	c.queue.Remove(place)
 	s.waiting--
 	s.forget(address, c)
 	s.hand() // a smaller request may wait behind it
-	return nil, errBusy
+	return nil, ErrSlots
 }
 
 // shorten ends the wait of the oldest request of the client with the most of them, if too many
 // wait. The caller holds the lock.
-func (s *slots) shorten() {
+func (s *Slots) shorten() {
 	if s.waiting <= s.max {
 		return
 	}
@@ -118,7 +126,7 @@ func (s *slots) shorten() {
 	close(lost.lost)
 }
 
-func (s *slots) give(address netip.Prefix, count int) {
+func (s *Slots) give(address netip.Prefix, count int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.clients[address]
@@ -128,7 +136,7 @@ func (s *slots) give(address netip.Prefix, count int) {
 	s.hand()
 }
 
-func (s *slots) forget(address netip.Prefix, c *slotClient) {
+func (s *Slots) forget(address netip.Prefix, c *slotClient) {
 	if c.held == 0 && c.queue.Len() == 0 {
 		delete(s.clients, address)
 	}
@@ -136,7 +144,7 @@ func (s *slots) forget(address netip.Prefix, c *slotClient) {
 
 // hand assigns free slots while they suffice for a waiting request. The caller holds the
 // lock.
-func (s *slots) hand() {
+func (s *Slots) hand() {
 	for s.free > 0 && s.waiting > 0 {
 		var next *slotClient
 		for _, c := range s.clients {

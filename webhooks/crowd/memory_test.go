@@ -1,19 +1,15 @@
-package webhooks
+package crowd
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
-	"time"
 )
 
 // TestEvictionOfBodies: there is memory for 10 MiB, and for what requests cost in
@@ -36,17 +32,17 @@ func TestEvictionOfBodies(t *testing.T) {
 		{"what had to make room leaves it", "a 0+9 b 1+5 b 2+4", "0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newMemory(10 << 20)
-			var bodies []*body
+			m := NewMemory(10 << 20)
+			var bodies []*Body
 			gone := ""
 			for step := range strings.FieldsSeq(tt.steps) {
 				if client, ok := from[step]; ok {
 					name := string(rune('0' + len(bodies)))
 					m.all += requestCost
 					at := len(bodies)
-					b, err := m.begin(t.Context(), client, func() {
+					b, err := m.Begin(t.Context(), nil, client, func() {
 						gone += name
-						go bodies[at].release() // as the reader does whose reads fail
+						go bodies[at].Release() // as the reader does whose reads fail
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -58,23 +54,23 @@ func TestEvictionOfBodies(t *testing.T) {
 				var err error
 				switch step[1] {
 				case '+':
-					err = b.grow(t.Context(), int64(step[2]-'0')<<20)
+					err = b.Grow(t.Context(), int64(step[2]-'0')<<20)
 				case '!':
 					err = b.whole()
 				case '-':
-					b.release()
+					b.Release()
 				}
-				if errors.Is(err, errCrowded) && !strings.Contains(gone, step[:1]) {
+				if errors.Is(err, ErrMemory) && !strings.Contains(gone, step[:1]) {
 					gone += step[:1]
-					b.release()
+					b.Release()
 				}
 			}
 			if gone != tt.gone {
 				t.Errorf("%q had to make room, want %q", gone, tt.gone)
 			}
 			for _, b := range bodies {
-				b.release()
-				b.release() // once is enough
+				b.Release()
+				b.Release() // once is enough
 			}
 			if m.used != 0 || m.dropped != 0 || m.coming != 0 || len(m.clients) != 0 {
 				t.Errorf("in the end %d bytes are used, %d dropped, %d are coming, %d clients are known", m.used, m.dropped, m.coming, len(m.clients))
@@ -87,20 +83,20 @@ func TestEvictionOfBodies(t *testing.T) {
 func TestReadingBodies(t *testing.T) {
 	for _, size := range []int{0, 1, 511, 512, 513, believed - 1, believed, believed + 1, 1 << 20} {
 		for _, announced := range []int64{-1, 0, int64(size), 1 << 40} {
-			m := newMemory(8 << 20)
-			b, err := m.begin(t.Context(), netip.Prefix{}, func() {})
+			m := NewMemory(8 << 20)
+			b, err := m.Begin(t.Context(), nil, netip.Prefix{}, func() {})
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := bytes.Repeat([]byte("x"), size)
-			got, err := b.read(t.Context(), iotest.OneByteReader(bytes.NewReader(want)), announced, 1<<20)
+			got, err := b.Read(t.Context(), iotest.OneByteReader(bytes.NewReader(want)), announced, 1<<20)
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes, announced as %d: %d are read, %v", size, announced, len(got), err)
 			}
 			if most := int64(min(2*size, 1<<20) + believed + bytes.MinRead + requestCost); m.used > most {
 				t.Errorf("%d bytes, announced as %d, count as %d; at most %d are expected", size, announced, m.used, most)
 			}
-			b.release()
+			b.Release()
 			if m.used != 0 {
 				t.Errorf("%d bytes are left", m.used)
 			}
@@ -111,24 +107,24 @@ func TestReadingBodies(t *testing.T) {
 // TestDroppedBodies are not read, even if they come. Their memory counts until their readers
 // have ended.
 func TestDroppedBodies(t *testing.T) {
-	m := newMemory(3*requestCost + 1<<20)
+	m := NewMemory(3*requestCost + 1<<20)
 	aborted := make(chan struct{})
-	slow, err := m.begin(t.Context(), netip.Prefix{}, func() { close(aborted) })
+	slow, err := m.Begin(t.Context(), nil, netip.Prefix{}, func() { close(aborted) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := slow.grow(t.Context(), 800<<10); err != nil {
+	if err := slow.Grow(t.Context(), 800<<10); err != nil {
 		t.Fatal(err)
 	}
-	other, err := m.begin(t.Context(), netip.Prefix{}, func() {})
+	other, err := m.Begin(t.Context(), nil, netip.Prefix{}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.release()
+	defer other.Release()
 	grown := make(chan error, 1)
-	go func() { grown <- other.grow(t.Context(), 800<<10) }()
+	go func() { grown <- other.Grow(t.Context(), 800<<10) }()
 	<-aborted
-	if _, err := slow.read(t.Context(), io.LimitReader(strings.NewReader("late"), 4), 4, 4); !errors.Is(err, errCrowded) {
+	if _, err := slow.Read(t.Context(), io.LimitReader(strings.NewReader("late"), 4), 4, 4); !errors.Is(err, ErrMemory) {
 		t.Errorf("error %v", err)
 	}
 	select {
@@ -138,10 +134,10 @@ func TestDroppedBodies(t *testing.T) {
 	}
 	impatient, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrNoProgress)
-	if err := other.grow(impatient, 800<<10); !errors.Is(err, io.ErrNoProgress) {
+	if err := other.Grow(impatient, 800<<10); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("error %v at the end of a request that waits for memory", err)
 	}
-	slow.release()
+	slow.Release()
 	if err := <-grown; err != nil {
 		t.Errorf("error %v although the memory is free", err)
 	}
@@ -151,12 +147,12 @@ func TestDroppedBodies(t *testing.T) {
 // latter, a body of the client with the most is dropped, whoever's it is, and its reader does not wait for its operator's memory.
 func TestOperatorsShareTheMemoryOfTheirServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, own, others := newMemory(4*requestCost), newMemory(3*requestCost), newMemory(100*requestCost)
+		all, own, others := NewMemory(4*requestCost), NewMemory(3*requestCost), NewMemory(100*requestCost)
 		rich, poor := netip.MustParsePrefix("10.0.0.1/32"), netip.MustParsePrefix("10.0.0.2/32")
-		begin := func(m *memory, from netip.Prefix) (b *body, aborted func() bool) {
+		begin := func(m *Memory, from netip.Prefix) (b *Body, aborted func() bool) {
 			t.Helper()
 			dropped := false
-			b, err := m.beginIn(t.Context(), all, from, func() { dropped = true })
+			b, err := m.Begin(t.Context(), all, from, func() { dropped = true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,22 +169,22 @@ func TestOperatorsShareTheMemoryOfTheirServer(t *testing.T) {
 		}
 		grown := make(chan error)
 		other, _ := begin(others, poor)
-		go func() { grown <- other.grow(t.Context(), 2*requestCost) }() // drops both in the memory of all
+		go func() { grown <- other.Grow(t.Context(), 2*requestCost) }() // drops both in the memory of all
 		synctest.Wait()
-		if err := <-waiting; !errors.Is(err, errCrowded) || !secondAborted() {
+		if err := <-waiting; !errors.Is(err, ErrMemory) || !secondAborted() {
 			t.Errorf("the reader of the second body waits for its operator: %v", err)
 		}
-		first.release()
-		second.release()
+		first.Release()
+		second.Release()
 		if err := <-grown; err != nil {
 			t.Errorf("another operator: %v", err)
 		}
 		if err := third.whole(); err != nil {
 			t.Error(err)
 		}
-		third.release()
-		other.release()
-		for _, m := range []*memory{all, own, others} {
+		third.Release()
+		other.Release()
+		for _, m := range []*Memory{all, own, others} {
 			if m.used != 0 || m.dropped != 0 || m.coming != 0 || len(m.clients) != 0 {
 				t.Errorf("in the end, %d bytes are used, %d dropped, %d coming, of %d clients", m.used, m.dropped, m.coming, len(m.clients))
 			}
@@ -199,40 +195,27 @@ func TestOperatorsShareTheMemoryOfTheirServer(t *testing.T) {
 // TestOperatorsOfANamespaceHaveHalfOfTheMemory: their handlers are slow, and the API server is the only client. Reviews for the operators
 // of another namespace have room.
 func TestOperatorsOfANamespaceHaveHalfOfTheMemory(t *testing.T) {
-	shared := NewShared(&LocalServer{}, Environment{})
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	memoryAt := func(path string) (found *memory) {
-		all.Go(func() {
-			_ = shared.Part(path).Serve(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { found = sharedOf(r.Context()) }), func(ClientConfig) {})
-		})
-		for shared.find(path+"/") == nil {
-			time.Sleep(time.Millisecond)
-		}
-		shared.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, path+"/fn", nil))
-		return found
-	}
-	one, two, other := memoryAt("/operators/greedy/one"), memoryAt("/operators/greedy/two"), memoryAt("/operators/other/one")
-	cancel()
-	all.Wait()
-	server := netip.MustParsePrefix("10.0.0.1/32")
-	handle := func(shared *memory, size int64) error { // never ends
-		b, err := newMemory(maxShared).beginIn(t.Context(), shared, server, func() {})
+	const all = 64 << 20
+	server := NewMemory(all)
+	greedy, other := server.Half(), server.Half()
+	from := netip.MustParsePrefix("10.0.0.1/32")
+	handle := func(shared *Memory, size int64) error { // never ends
+		b, err := NewMemory(all).Begin(t.Context(), shared, from, func() {})
 		if err == nil {
-			err = b.grow(t.Context(), size)
+			err = b.Grow(t.Context(), size)
 		}
 		if err == nil {
 			err = b.whole()
 		}
 		return err
 	}
-	if err := handle(one, maxShared/2-requestCost); err != nil {
+	if err := handle(greedy, all/2-requestCost); err != nil {
 		t.Error(err)
 	}
-	if err := handle(two, 1); !errors.Is(err, errCrowded) {
+	if err := handle(greedy, 1); !errors.Is(err, ErrMemory) {
 		t.Errorf("operators of a namespace have more than half: %v", err)
 	}
-	if err := handle(other, maxShared/2-requestCost); err != nil {
+	if err := handle(other, all/2-requestCost); err != nil {
 		t.Errorf("an operator of another namespace: %v", err)
 	}
 }
