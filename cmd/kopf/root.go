@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/artifacts/signatures"
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/internal/legible"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/toolchains"
 )
@@ -96,7 +98,9 @@ run in a sandbox.`,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w%s", err, meantFlag(cmd, err))}
+	})
 	root.CompletionOptions.HiddenDefaultCmd = true
 	if len(args) > 0 && args[0] == "run" {
 		root.AddCommand(newRunCmd(stdout, stderr))
@@ -189,4 +193,20 @@ func meant(commands []string) string {
 		return ""
 	}
 	return fmt.Sprintf(": did you mean %s?", strings.Join(commands, " or "))
+}
+
+// meantFlag returns a question about flags with names similar to that of an unknown one, or an empty text.
+func meantFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	var similar []string
+	name := unknown.GetSpecifiedName()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if spelling.Distance(name, f.Name) <= len(name)/4 {
+			similar = append(similar, "--"+f.Name)
+		}
+	})
+	return meant(similar)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -146,7 +147,24 @@ func decodeOption(h *abi.Handler, name string, value json.RawMessage) error {
 func withoutGoTypes(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("it does not take a %s", wrong.Value)
+		return fmt.Errorf("it does not take a %s: want %s", wrong.Value, wanted(wrong.Type))
 	}
 	return err
+}
+
+// wanted names the JSON values that a type takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "a string"
 }

@@ -36,7 +36,7 @@ func CheckTwins(handlers []abi.Handler) error {
 			case work < 0:
 				return fmt.Errorf("too many handlers with the id %q", h.ID)
 			case other != nil:
-				return fmt.Errorf("two functions with the id %q meet in one cause (%s): %s and %s", h.ID, cause, function(other), function(h))
+				return fmt.Errorf("two functions with the id %q meet in one cause (%s): %s and %s would share one progress: give one of them another id", h.ID, cause, function(other), function(h))
 			}
 		}
 	}

@@ -271,7 +271,7 @@ func generation(dir string, spec *api.Spec, document []byte) (int64, error) {
 		}
 		info, err := os.Stat(filepath.Join(dir, spec.Module))
 		if err != nil {
-			return 0, fmt.Errorf("spec.module: %w", err)
+			return 0, fmt.Errorf("spec.module: %w: want a file of this folder, or a reference like oci://ghcr.io/me/operator:v1", err)
 		}
 		if info.IsDir() {
 			return 0, fmt.Errorf("spec.module: %q is a folder: name a module or a script in it", spec.Module)

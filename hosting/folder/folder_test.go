@@ -65,7 +65,7 @@ func TestBadFoldersAreRefused(t *testing.T) {
 		{"the second document", map[string]string{"a.yaml": manifest("a", artifact) + "---\n{kind: Pod}"}, []string{"a.yaml, document 2: ", "kind: \"Pod\": want WasmOperator or ClusterWasmOperator"}},
 		{"a file outside", map[string]string{"a.yaml": manifest("a", "../op.wasm")}, []string{"a.yaml", `spec.module: "../op.wasm": want a file of this folder`}},
 		{"an absolute path", map[string]string{"a.yaml": manifest("a", "/etc/passwd")}, []string{`spec.module: "/etc/passwd"`}},
-		{"a missing file", map[string]string{"a.yaml": manifest("a", "op.wasm")}, []string{"spec.module: ", "op.wasm", "no such file"}},
+		{"a missing file", map[string]string{"a.yaml": manifest("a", "op.wasm")}, []string{"spec.module: ", "op.wasm", "no such file", "want a file of this folder, or a reference like oci:"}},
 		{"a folder as a module", map[string]string{"a.yaml": manifest("a", ".")}, []string{`spec.module: "." is a folder: name a module or a script in it`}},
 		{"two broken files", map[string]string{"a.yaml": "x: [", "b.yaml": "- x"}, []string{"a.yaml", "b.yaml"}},
 	}
