@@ -215,7 +215,7 @@ class Activities(unittest.TestCase):
         self.assertEqual(self.changes(pools + ")"), ({}, None))
 
     def test_what_cannot_be_is_an_error(self):
-        self.assertIn("did you mean level", self.changes("settings.posting.levle = 1")[1])
+        self.assertIn("Did you mean: 'level'?", self.changes("settings.posting.levle = 1")[1])
         self.assertIn("no threads", self.changes("settings.execution.executor = 1")[1])
         for base, method, args in (("AnnotationsProgress", "def store(self, **_): pass", ""), ("AnnotationsProgress", "prefix = property(id)", ""),
                                    ("MultiProgress", "def store(self, **_): pass", "[]"), ("Progress", "pass", "")):
@@ -278,6 +278,29 @@ class Scripts(unittest.TestCase):
         self.assertEqual((task, level), (0, 30))
         self.assertIn("Handler 'setup' assigns the global CLIENT, LOCK, which other handlers may not see", text)
 
+    def test_globals_that_handlers_fill_are_warned_of(self):
+        op = Operator("import collections, kopf\nSEEN, STATS, NAMES, OWNED, QUEUE, FIXED = {}, collections.Counter(), set(), {}, collections.deque(), {'a': 1}\n"
+                      "@kopf.on.startup()\ndef start(**_): FIXED['b'] = 2\n"
+                      "@kopf.on.create('kex')\ndef fills(name, meta, spec, **_):\n  SEEN[meta['namespace'], str(name)] = spec.get('x') or 1\n"
+                      "  STATS['all'] += 1\n  NAMES.add(name)\n  del OWNED[name]\n  QUEUE.append(name)\n"
+                      "@kopf.on.update('kex')\ndef nested(name, **_): SEEN[name]['x'] = 1\n"
+                      "@kopf.on.delete('kex')\ndef reads(name, patch, memo, **_):\n  local, patch.status['x'] = {}, FIXED.get(name)\n"
+                      "  local[name] = SEEN[name] or FIXED[name]\n  patch.status[FIXED[name]] = 1\n  patch.meta['x'] = memo.x = len(NAMES)\n  memo.list.append(FIXED)\n")
+        self.assertEqual([text.partition(", which")[0] for _, _, text in op.host.logs],
+                         ["Handler 'fills' changes the global NAMES, OWNED, QUEUE, SEEN, STATS", "Handler 'nested' changes the global SEEN"])
+
+    def test_mistyped_names_are_asked_about(self):
+        self.assertTrue(self.refused("import kopf\n@kopf.on.created('kex')\ndef fn(**_): pass").endswith("has no attribute 'created'. Did you mean: 'create'?"))
+        self.assertIn("unexpected keyword argument 'retry'. Did you mean: 'retries'?", self.refused("import kopf\n@kopf.on.create('kex', retry=1)\ndef fn(**_): pass"))
+        self.assertTrue(self.refused("import kopf\nkopf.nothing_of_this_kind").endswith("has no attribute 'nothing_of_this_kind'"))
+
+    def test_arguments_that_a_function_does_not_take_have_their_place(self):
+        for script in ("def fn(spec): pass", "async def fn(spec): pass"):
+            error = Operator(f"import kopf\n@kopf.on.create('kex')\n{script}").run(0, BODY)["error"]
+            self.assertRegex(error["message"], r"^fn\(\) got an unexpected keyword argument '\w+' \(operator.py:2\): end the arguments with \*\*_, because")
+            self.assertNotIn("lib/kopf", error["stack"])
+        error = operator("(lambda: 1)(x=2)").run(0, BODY)["error"]
+        self.assertTrue(error["message"].endswith("got an unexpected keyword argument 'x'"), error)
     def test_pools_of_threads_call_functions_at_once(self):
         op = operator("from concurrent.futures import ThreadPoolExecutor, as_completed\nseen = []\nwith ThreadPoolExecutor(2, initializer=seen.append, initargs=(0,)) as pool:\n"
                       "  futures = [pool.submit(divmod, 7, n) for n in (2, 0)]\n  nested = pool.submit(lambda: pool.submit(asyncio.run, asyncio.sleep(0, 5)).result())\n"

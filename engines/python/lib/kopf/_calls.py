@@ -1,5 +1,6 @@
 """Functions of handlers: whether they are async, what they are called, and which arguments they take."""
 
+import collections
 import dis
 import functools
 import inspect
@@ -58,6 +59,46 @@ def assigned(fn):
     """Return the names of the global variables that a function assigns."""
     code = getattr(inspect.unwrap(fn), "__code__", None)
     return sorted({i.argval for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL"}) if code is not None else []
+
+
+# Methods that change a container.
+_CHANGING = frozenset(("add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop", "popitem", "popleft",
+                       "remove", "setdefault", "update"))
+
+
+def filled(fn):
+    """Return the names of the global dicts, lists, sets and queues whose items a function changes, as far as its code shows."""
+    fn = inspect.unwrap(fn)
+    if not isinstance(fn, FunctionType):
+        return []
+    code, names = list(dis.get_instructions(fn.__code__)), set()
+    for at, instruction in enumerate(code):
+        if instruction.opname == "LOAD_METHOD" and instruction.argval in _CHANGING:
+            start = at - 1
+        elif instruction.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+            start = _start(code, _start(code, at))  # the container is before the key
+        elif instruction.opname == "COPY" and code[at + 1].opname == "COPY":  # of an assignment like +=
+            start = _start(code, _start(code, at))
+        else:
+            continue
+        if start >= 0 and code[start].opname == "LOAD_GLOBAL":
+            names.add(code[start].argval)
+    return sorted(name for name in names if isinstance(fn.__globals__.get(name), (dict, list, set, collections.deque)))
+
+
+def _start(code, end):
+    """Return where the expression before an instruction starts: its instructions leave one value on the stack."""
+    depth = 0
+    while end > 0 and depth < 1:
+        end -= 1
+        depth += dis.stack_effect(code[end].opcode, code[end].arg, jump=False)
+    return end
+
+
+def place(fn):
+    """Return the file and the line of a function; an empty text if it has none."""
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
 
 
 @functools.lru_cache(128)  # sub-handlers are declared at each attempt

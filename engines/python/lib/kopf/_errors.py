@@ -1,5 +1,6 @@
 """Errors that handlers raise, and the form of errors for the host."""
 
+import difflib
 import enum
 import math
 import traceback
@@ -111,6 +112,18 @@ def located(error):
     message = f"{type(error).__qualname__}: {text(error)}" if text(error) else type(error).__qualname__
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(("lib/", "stdlib/"))]
     return f"{message} ({frames[-1].filename}:{frames[-1].lineno})" if frames else message
+
+
+def meant(word, names):
+    """Return a question about the most similar name, as Python's own messages have it, or an empty text."""
+    similar = difflib.get_close_matches(word, sorted(name for name in names if not name.startswith("_")), 1)
+    return f". Did you mean: {similar[0]!r}?" if similar else ""
+
+
+def innermost(error):
+    """Return the code that raised an exception; None if it was not raised."""
+    *_, at = (None, *traceback.walk_tb(error.__traceback__))
+    return at and at[0].f_code
 
 
 def stack(error):

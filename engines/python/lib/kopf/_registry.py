@@ -114,12 +114,14 @@ class OperatorRegistry:
         """Warn of what works in the reference, and is silently lost here."""
         warned = set()  # of one function for several causes, once
         for handler in self.handlers:
-            names = _calls.assigned(handler.fn) if handler.kind not in ("startup", "cleanup") else ()
-            if names and handler.id not in warned:
-                warned.add(handler.id)
-                logging.getLogger("kopf").warning(
-                    f"Handler {handler.id!r} assigns the global {', '.join(names)}, which other handlers may not see: they run in copies of the "
-                    "script after its startup handlers. Assign it in a startup handler, or use the memo.")
+            if handler.kind in ("startup", "cleanup") or handler.id in warned:
+                continue
+            for verb, names in (("assigns", _calls.assigned(handler.fn)), ("changes", _calls.filled(handler.fn))):
+                if names:
+                    warned.add(handler.id)
+                    logging.getLogger("kopf").warning(
+                        f"Handler {handler.id!r} {verb} the global {', '.join(names)}, which other handlers may not see: they run in copies of the "
+                        "script after its startup handlers. Set it in a startup handler, or use the memo or an index.")
 
     def registration(self, name):
         """Return the answer to the host."""

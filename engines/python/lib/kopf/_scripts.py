@@ -74,6 +74,8 @@ def _located(error, name):
         hint = f": this is {_VERSION}"
     elif isinstance(error, ModuleNotFoundError):
         hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
+    elif isinstance(error, AttributeError) and error.name is not None:
+        hint = _errors.meant(error.name, dir(error.obj))
     if isinstance(error, KeyError) and _raised_in(error) == "os":
         hint = ": pass variables of the environment by --env NAME, or --config NAME=VALUE"
     if type(error).__name__ == "ZoneInfoNotFoundError":

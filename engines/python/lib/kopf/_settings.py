@@ -2,7 +2,6 @@
 
 import collections.abc
 import concurrent.futures
-import difflib
 import os
 
 from kopf import _codec, _errors, _references, _storages, _webhooks
@@ -90,7 +89,7 @@ class _Group:
         if (self._name, name) == ("queueing", "batch_window"):
             return  # deprecated in the reference, without an effect
         if name not in self.__dict__ or name.startswith("_"):
-            raise _errors.SettingError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
+            raise _errors.SettingError(f"there is no setting {self._name}.{name}" + _errors.meant(name, self.__dict__))
         if (self._name, name) == ("execution", "executor"):
             if isinstance(value, concurrent.futures.ThreadPoolExecutor):  # its size is what it can mean here, unless it is the default
                 if value._max_workers != min(32, (os.cpu_count() or 1) + 4):
@@ -105,18 +104,13 @@ class _Group:
             raise AttributeError(name)
         if (self._name, name) == ("peering", "namespaced"):
             return not self.clusterwide
-        raise _errors.SettingError(f"there is no setting {self._name}.{name}" + _hint(name, self.__dict__))
+        raise _errors.SettingError(f"there is no setting {self._name}.{name}" + _errors.meant(name, self.__dict__))
 
     def __repr__(self):
         return f"<settings {self._name}: {dict(self._values())!r}>"
 
     def _values(self):
         return [(name, value) for name, value in self.__dict__.items() if not name.startswith("_")]
-
-
-def _hint(name, names):
-    close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 class OperatorSettings:

@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 
-from kopf import _codec, _errors, _filters, _host, _indices, _registry
+from kopf import _calls, _codec, _errors, _filters, _host, _indices, _registry
 from kopf._context import handler_var, task_var
 from kopf._kwargs import Arguments
 from kopf._loop import Loop
@@ -240,6 +240,9 @@ class Task:
         return {**step, "error": _errors.failure(TypeError(message))}
 
     def _failed(self, error):
+        if isinstance(error, TypeError) and _errors.innermost(error) in (Task._call.__code__, Task._await.__code__):
+            hint = ": end the arguments with **_, because handlers get more than they use" if "unexpected keyword" in str(error) else ""
+            error = TypeError(f"{error} ({_calls.place(self.handler.fn)}){hint}")
         if isinstance(error, SystemExit) and self.kind == "startup":  # it ends the operator, as in the reference
             error = _errors.PermanentError(f"SystemExit: {_errors.text(error)}").with_traceback(error.__traceback__)
         if isinstance(error, (SystemExit, KeyboardInterrupt, GeneratorExit)):

@@ -3,7 +3,7 @@
 import inspect
 from types import FunctionType
 
-from kopf import _children, _kwargs, _registry
+from kopf import _children, _errors, _kwargs, _registry
 
 _COMMON = ("id", "param")
 _ATTEMPTS = ("errors", "timeout", "retries", "backoff")
@@ -42,7 +42,7 @@ def _check(name, args, given, allowed, required):
         raise TypeError(f"{name}() takes from 0 to 3 positional arguments but {len(args)} were given")
     for option in given:
         if option not in allowed:
-            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}")
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}{_errors.meant(option, allowed - {'registry'})}")
     for option in required:
         if given.get(option) is None:
             raise TypeError(f"{name}() missing 1 required keyword-only argument: {option!r}")
