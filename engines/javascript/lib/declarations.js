@@ -94,7 +94,13 @@ const decorator = (kind) => (...args) => {
   return handler.fn;
 };
 
-export const on = Object.freeze(Object.fromEntries(KINDS.map((kind) => [kind, decorator(kind)])));
+const decorators = Object.freeze(Object.fromEntries(KINDS.map((kind) => [kind, decorator(kind)])));
+export const on = new Proxy(decorators, {
+  get(kinds, name) {
+    if (typeof name === "string" && !(name in kinds)) throw new TypeError(`kopf.on.${name} does not exist: must be one of ${KINDS.join(", ")}`);
+    return kinds[name];
+  },
+});
 export const timer = decorator("timer");
 export const daemon = decorator("daemon");
 export const index = decorator("index");

@@ -59,7 +59,7 @@ export function failure(thrown) {
   if (error instanceof TemporaryError && !isDelay(error.delay)) {
     error = new TypeError(`${nameOf(error)}: ${error.message} (its delay is a number of seconds, or null, not ${String(error.delay)})`);
   }
-  const report = { kind: kindOf(error), message: String(error.message), type: nameOf(error), stack: traced(error) };
+  const report = { kind: kindOf(error), message: advised(error), type: nameOf(error), stack: traced(error) };
   if (error instanceof TemporaryError && error.delay !== undefined) report.delay = error.delay;
   if (error instanceof AdmissionError) report.code = error.code;
   return report;
@@ -106,5 +106,21 @@ function traced(error) {
 export function located(thrown) {
   if (!(thrown instanceof Error)) return `the script throws ${String(thrown)}`;
   const place = /([^\s()]+:\d+(:\d+)?)\)?$/.exec(stackOf(thrown).split("\n")[0]);
-  return `${place ? place[1] + ": " : ""}${nameOf(thrown)}: ${thrown.message}`;
+  return `${place ? place[1] + ": " : ""}${nameOf(thrown)}: ${advised(thrown)}`;
+}
+
+// What to do about messages of the interpreter, by how they begin.
+const ADVICE = [
+  [/^(Error resolving module|require is not defined)/, "a script is one file: join several files with a bundler"],
+  [/^process is not defined/, "kopf.config(key) has the configuration"],
+  [/^set(Timeout|Interval) is not defined/, "await kopf.sleep(seconds)"],
+  [/^object is not extensible/, "change the object by the patch, as in patch.status.x = 1, and a memo by memo.set(key, value)"],
+];
+
+// advised is the message of an error of the interpreter, with what to do.
+function advised(error) {
+  const message = String(error.message);
+  if (!(error instanceof TypeError || error instanceof ReferenceError)) return message;
+  const advice = ADVICE.find(([begin]) => begin.test(message));
+  return advice ? `${message}: ${advice[1]}` : message;
 }
