@@ -275,8 +275,9 @@ func chooseReason(named []*registries.Handler, o *Options) (*registries.Handler,
 		kinds = unique(kinds)
 		return nil, usage("the handler %q is not called for %q: it is called for %s", o.Handler, o.Reason, strings.Join(kinds, ", "))
 	}
-	o.Reason = reasonsOf(named[0])[0]
-	return named[0], nil
+	chosen := named[max(0, slices.IndexFunc(named, func(h *registries.Handler) bool { return h.Spec.Kind == abi.KindCreate }))]
+	o.Reason = reasonsOf(chosen)[0]
+	return chosen, nil
 }
 
 // guess is the reason that the objects suggest.

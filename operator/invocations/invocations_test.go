@@ -227,6 +227,21 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestOneObjectIsACreation: the order of stacked decorators of Python is another one than that of registrations in Go.
+func TestOneObjectIsACreation(t *testing.T) {
+	do := func(c *guesttest.Call, _ *abi.Answer) *abi.Step { return guesttest.Result(`"` + c.Reason + `"`) }
+	guest := &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindUpdate, "greet", ""), guesttest.Declared(abi.KindCreate, "greet", "")},
+		Do:       map[string]guesttest.Handler{"greet": do},
+	}
+	for want, o := range map[string]Options{"create": {}, "update": {Old: object(t, example)}} {
+		o.Handler, o.Object = "greet", object(t, example)
+		if text, failed := printed(t, guest, o); failed || !strings.Contains(text, "greet ("+want+") succeeded") {
+			t.Errorf("%s: output:\n%s", want, text)
+		}
+	}
+}
+
 // TestFieldHandlersGetTheReasonOfTheirChange: an operator calls them for updates, creations and so on, never for "field".
 func TestFieldHandlersGetTheReasonOfTheirChange(t *testing.T) {
 	do := func(c *guesttest.Call, _ *abi.Answer) *abi.Step { return guesttest.Result(`"` + c.Reason + `"`) }
