@@ -64,6 +64,9 @@ func TestProjectsHaveAllFiles(t *testing.T) {
 			if strings.Contains(string(text), "[["+".") || strings.Contains(string(text), "<no value>") {
 				t.Errorf("%s has an unfinished place:\n%s", name, text)
 			}
+			if name == "README.md" && !strings.Contains(string(text), "kopf manifest oci://ghcr.io/ME/greeter:v1 -n default --name greeter ") {
+				t.Errorf("scripts are named for their files, so all operators in one language would have one deployment:\n%s", text)
+			}
 			if strings.HasSuffix(name, ".yaml") && yaml.Unmarshal(text, &map[string]any{}) != nil {
 				t.Errorf("%s is no YAML:\n%s", name, text)
 			}
