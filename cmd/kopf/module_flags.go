@@ -11,8 +11,10 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/packages"
 	"github.com/kopf-wasm/kopf/operator/scripts"
@@ -82,9 +84,15 @@ func (o *moduleOptions) limitedSource(stderr io.Writer, limits host.Options) ope
 	return source
 }
 
-// load loads a module to be looked at.
+// load loads a module to be looked at. Warnings of its registration go to the standard error.
 func (o *moduleOptions) load(ctx context.Context, name string, config map[string]string, stderr io.Writer) (*host.Module, error) {
-	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{name}, o.guestOptions(name, config, stderr))
+	options := o.guestOptions(name, config, stderr)
+	options.Log = func(level int, text string) {
+		if level >= abi.LevelWarning {
+			fmt.Fprintf(stderr, "Warning: %s\n", legible.Lines(text))
+		}
+	}
+	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{name}, options)
 	if err != nil {
 		return nil, err
 	}

@@ -204,3 +204,15 @@ func TestPythonScriptIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestWarningsOfPythonAreShownBefore: commands that look at a script show what it loses here, before it runs.
+func TestWarningsOfPythonAreShownBefore(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"inspect", "build"} {
+		cmd := command(t, nil, name, "op.py", "--engine", pythonEngine(t))
+		cmd.Dir = pythonFolder(t, map[string]string{"op.py": "import kopf\nSEEN = {}\n@kopf.on.create('kopfexamples')\ndef create_fn(name, **_): SEEN[name] = 1\n"})
+		if got := ran(t, cmd); got.code != 0 || !strings.Contains(got.stderr, "Warning: Handler 'create_fn' changes the global SEEN") {
+			t.Errorf("%s: exit code %d, no warning in:\n%s", name, got.code, got.stderr)
+		}
+	}
+}
