@@ -54,6 +54,9 @@ func Parse(path string, data []byte) (*Manifest, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("unexpected content after the manifest")
 	}
+	if fields["apiVersion"] != nil && fields["kind"] != nil {
+		return nil, fmt.Errorf("it is an object of Kubernetes: name a module or a script, and apply objects by kubectl; kopf serve runs WasmOperators of a folder")
+	}
 	if err := checkFields(fields); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	const module = `"wasm":[{"path":"op.wasm"}]`
 	tests := []struct{ name, path, text, want string }{
+		{"an object of Kubernetes", "m.yaml", "apiVersion: v1\nkind: Pod", "it is an object of Kubernetes: name a module or a script, and apply objects by kubectl; kopf serve runs WasmOperators of a folder"},
 		{"unknown field", "m.json", `{` + module + `,"color":1}`, `unknown field "color"`},
 		{"unknown field of the module", "m.json", `{"wasm":[{"path":"x","size":1}]}`, `unknown field "size"`},
 		{"unknown field in YAML", "m.yaml", "wasm: [{path: x}]\ncolour: 1", `unknown field "colour"`},
