@@ -284,10 +284,12 @@ class Scripts(unittest.TestCase):
                       "@kopf.on.create('kex')\ndef fills(name, meta, spec, **_):\n  SEEN[meta['namespace'], str(name)] = spec.get('x') or 1\n"
                       "  STATS['all'] += 1\n  NAMES.add(name)\n  del OWNED[name]\n  QUEUE.append(name)\n"
                       "@kopf.on.update('kex')\ndef nested(name, **_): SEEN[name]['x'] = 1\n"
+                      "@kopf.on.event('kex')\ndef both(name, **_):\n  global SEEN\n  SEEN = {}\n  SEEN[name] = 1\n"
                       "@kopf.on.delete('kex')\ndef reads(name, patch, memo, **_):\n  local, patch.status['x'] = {}, FIXED.get(name)\n"
                       "  local[name] = SEEN[name] or FIXED[name]\n  patch.status[FIXED[name]] = 1\n  patch.meta['x'] = memo.x = len(NAMES)\n  memo.list.append(FIXED)\n")
         self.assertEqual([text.partition(", which")[0] for _, _, text in op.host.logs],
-                         ["Handler 'fills' changes the global NAMES, OWNED, QUEUE, SEEN, STATS", "Handler 'nested' changes the global SEEN"])
+                         ["Handler 'fills' changes the global NAMES, OWNED, QUEUE, SEEN, STATS", "Handler 'nested' changes the global SEEN",
+                          "Handler 'both' assigns the global SEEN"])
 
     def test_mistyped_names_are_asked_about(self):
         self.assertTrue(self.refused("import kopf\n@kopf.on.created('kex')\ndef fn(**_): pass").endswith("has no attribute 'created'. Did you mean: 'create'?"))

@@ -116,7 +116,8 @@ class OperatorRegistry:
         for handler in self.handlers:
             if handler.kind in ("startup", "cleanup") or handler.id in warned:
                 continue
-            for verb, names in (("assigns", _calls.assigned(handler.fn)), ("changes", _calls.filled(handler.fn))):
+            assigned = _calls.assigned(handler.fn)
+            for verb, names in (("assigns", assigned), ("changes", [name for name in _calls.filled(handler.fn) if name not in assigned])):
                 if names:
                     warned.add(handler.id)
                     logging.getLogger("kopf").warning(
