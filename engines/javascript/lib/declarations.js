@@ -94,13 +94,7 @@ const decorator = (kind) => (...args) => {
   return handler.fn;
 };
 
-const decorators = Object.freeze(Object.fromEntries(KINDS.map((kind) => [kind, decorator(kind)])));
-export const on = new Proxy(decorators, {
-  get(kinds, name) {
-    if (typeof name === "string" && !(name in kinds)) throw new TypeError(`kopf.on.${name} does not exist: must be one of ${KINDS.join(", ")}`);
-    return kinds[name];
-  },
-});
+export const on = Object.freeze(Object.fromEntries(KINDS.map((kind) => [kind, decorator(kind)])));
 export const timer = decorator("timer");
 export const daemon = decorator("daemon");
 export const index = decorator("index");
