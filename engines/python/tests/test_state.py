@@ -303,6 +303,7 @@ class Scripts(unittest.TestCase):
             self.assertNotIn("lib/kopf", error["stack"])
         error = operator("(lambda: 1)(x=2)").run(0, BODY)["error"]
         self.assertTrue(error["message"].endswith("got an unexpected keyword argument 'x'"), error)
+
     def test_pools_of_threads_call_functions_at_once(self):
         op = operator("from concurrent.futures import ThreadPoolExecutor, as_completed\nseen = []\nwith ThreadPoolExecutor(2, initializer=seen.append, initargs=(0,)) as pool:\n"
                       "  futures = [pool.submit(divmod, 7, n) for n in (2, 0)]\n  nested = pool.submit(lambda: pool.submit(asyncio.run, asyncio.sleep(0, 5)).result())\n"
