@@ -81,7 +81,7 @@ type Limits struct {
 	// in unfinished cycles. Default: 256 MiB.
 	PatchMemory int
 
-	// AnswerMemory bounds the bodies of requests that have no response yet, and the responses that handlers have not yet received.
+	// AnswerMemory bounds the bodies of requests that have no response yet, and what has arrived of responses that handlers have not yet received.
 	// Default: 256 MiB.
 	AnswerMemory int
 
@@ -381,9 +381,17 @@ func NewLease[T any](a *Account, k Kind, owner *T) *Lease {
 	if a == nil {
 		return nil
 	}
-	l := &Lease{account: a, kind: k}
+	l := Open(a, k)
 	runtime.AddCleanup(owner, (*Lease).Release, l)
 	return l
+}
+
+// Open creates an empty lease, which the caller must release. It returns nil for a nil account.
+func Open(a *Account, k Kind) *Lease {
+	if a == nil {
+		return nil
+	}
+	return &Lease{account: a, kind: k}
 }
 
 // Await returns a lease with bytes for Reviews, which the caller must release. See Account.Await.

@@ -163,7 +163,7 @@ func TestHeadersDoNotFollowRedirects(t *testing.T) {
 			call.Headers = map[string][]string{
 				"X-Api-Key": {"secret"}, "Authorization": {"secret"}, "Cookie": {"secret"}, "Www-Authenticate": {"secret"}, "Accept": {"text/plain"},
 			}
-			answer := caller(t, Options{Grants: grantsOf(t, a.URL, b.URL)}).Call(t.Context(), call, "")
+			answer := caller(t, Options{Grants: grantsOf(t, a.URL, b.URL)}).Call(t.Context(), call, "", nil)
 			if answer.Response == nil || len(seen) != len(tt.want) {
 				t.Fatalf("got %+v after %d requests", answer, len(seen))
 			}

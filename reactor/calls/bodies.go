@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // bodyOf returns the bytes of a request body. A JSON string is sent as its text, any other
@@ -46,17 +48,24 @@ func bodyOf(call *abi.Call, limit int) ([]byte, error) {
 // keptHeaders are the response headers that guests get.
 var keptHeaders = []string{"Content-Type", "Retry-After", "Warning"}
 
-// readResponse makes the response of a call. A body above the limit is an error.
-func (c *Caller) readResponse(ctx context.Context, call *abi.Call, rsp *http.Response) (*abi.Response, error) {
+// readResponse makes the response of a call. A body above the limit is an error. What has arrived is held: a server can send the rest as
+// late as it likes, and an operator can wait for the time to decode it.
+func (c *Caller) readResponse(ctx context.Context, call *abi.Call, rsp *http.Response, held *accounts.Lease) (*abi.Response, error) {
+	if err := held.Grow(HeaderBytes(rsp.Header)); err != nil {
+		return nil, err
+	}
 	limit := c.options.MaxResponse
 	most := limit
 	_, isZipped := rsp.Body.(zipped)
 	if isZipped {
 		most = zippedSize(limit)
 	}
-	data, err := io.ReadAll(io.LimitReader(rsp.Body, int64(most)+1))
+	data, err := io.ReadAll(io.LimitReader(counted{rsp.Body, held}, int64(most)+1))
 	if err == nil && isZipped {
-		c.compute(ctx, limit, func() { data, err = unzip(data, limit) })
+		c.compute(ctx, limit, func() { data, err = unzip(data, limit, held) })
+	}
+	if errors.Is(err, accounts.ErrLimit) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: the answer is broken: %w", call.Method, shown(call.Path), err)
@@ -88,6 +97,35 @@ func (c *Caller) readResponse(ctx context.Context, call *abi.Call, rsp *http.Res
 		answer.Body, answer.Encoding, err = encodeBody(data, contentType)
 	})
 	return answer, err
+}
+
+// counted is a reader whose bytes are held.
+type counted struct {
+	io.Reader
+	held *accounts.Lease
+}
+
+// Read reads, and counts what was read.
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if scarce := c.held.Grow(n); scarce != nil {
+		return n, scarce
+	}
+	return n, err
+}
+
+// headerSize is the memory of a value of a header in addition to its texts, with the copy that is sent, in bytes.
+const headerSize = 160
+
+// HeaderBytes is the memory of headers.
+func HeaderBytes(headers map[string][]string) (size int) {
+	for name, values := range headers {
+		size += max(1, len(values)) * (headerSize + len(name))
+		for _, value := range values {
+			size += len(value)
+		}
+	}
+	return size
 }
 
 // encodeBody encodes a body for a message: JSON unchanged, except strings; other texts as

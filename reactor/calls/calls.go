@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
@@ -120,16 +121,17 @@ func (c *Caller) Unconnected() *Caller {
 func (c *Caller) Close() { c.web.CloseIdleConnections() }
 
 // Call makes a request. A readOnly that is not empty is the reason why writing is
-// forbidden. The answer has either a response or an error.
-func (c *Caller) Call(ctx context.Context, call *abi.Call, readOnly string) abi.Answer {
-	rsp, err := c.call(ctx, call, readOnly)
+// forbidden. The answer has either a response or an error. The lease grows by what arrives of the response, also if there is an error
+// then; nil: it is not counted.
+func (c *Caller) Call(ctx context.Context, call *abi.Call, readOnly string, held *accounts.Lease) abi.Answer {
+	rsp, err := c.call(ctx, call, readOnly, held)
 	if err != nil {
 		return abi.Answer{Error: wireError(ctx, err)}
 	}
 	return abi.Answer{Response: rsp}
 }
 
-func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*abi.Response, error) {
+func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string, held *accounts.Lease) (*abi.Response, error) {
 	var prepare func(*abi.Call, []byte) (request, error)
 	switch call.Target {
 	case abi.TargetKubernetes:
@@ -170,7 +172,7 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return c.exchange(ctx, call, send)
+	return c.exchange(ctx, call, send, held)
 }
 
 // leastWork is the size of a body from which on decoding or encoding it is a part of the computing time of the operator, in bytes.
@@ -209,7 +211,7 @@ type request func(ctx context.Context) (*http.Response, error)
 // errTime is the cause of a context that ends a request after its timeout.
 var errTime = errors.New("no answer in time")
 
-func (c *Caller) exchange(ctx context.Context, call *abi.Call, send request) (*abi.Response, error) {
+func (c *Caller) exchange(ctx context.Context, call *abi.Call, send request, held *accounts.Lease) (*abi.Response, error) {
 	limit := c.options.Timeout
 	if asked := call.Timeout; asked != nil && *asked < limit.Seconds() {
 		limit = time.Duration(*asked * float64(time.Second))
@@ -221,7 +223,7 @@ func (c *Caller) exchange(ctx context.Context, call *abi.Call, send request) (*a
 		return nil, timedOut(ctx, call, limit, err)
 	}
 	defer rsp.Body.Close()
-	answer, err := c.readResponse(ctx, call, rsp)
+	answer, err := c.readResponse(ctx, call, rsp, held)
 	if err != nil {
 		return nil, timedOut(ctx, call, limit, err)
 	}

@@ -71,7 +71,7 @@ func TestMalformedCalls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := c.Call(t.Context(), &tt.call, "")
+			answer := c.Call(t.Context(), &tt.call, "", nil)
 			kind := abi.ErrorPermanent
 			if tt.code == abi.CallNotGranted { // the next start may have the grant
 				kind = abi.ErrorArbitrary
@@ -94,12 +94,12 @@ func TestReadOnly(t *testing.T) {
 			{Target: abi.TargetHTTP, Method: method, Path: server.URL},
 			{Target: abi.TargetKubernetes, Method: method, Path: "/api/v1/namespaces/x/pods/x"},
 		} {
-			if answer := c.Call(t.Context(), call, "the review is a dry run"); codeOf(answer) != abi.CallReadOnly {
+			if answer := c.Call(t.Context(), call, "the review is a dry run", nil); codeOf(answer) != abi.CallReadOnly {
 				t.Errorf("%s %s: %+v", method, call.Target, answer)
 			}
 		}
 	}
-	if answer := c.Call(t.Context(), get(server.URL), "the review is a dry run"); answer.Response == nil || arrived.Load() != 1 {
+	if answer := c.Call(t.Context(), get(server.URL), "the review is a dry run", nil); answer.Response == nil || arrived.Load() != 1 {
 		t.Errorf("reading: %+v, %d requests", answer, arrived.Load())
 	}
 }
@@ -118,11 +118,11 @@ func TestWithheldRequestsAreNotSent(t *testing.T) {
 		if method == "POST" {
 			call.Body = abi.Raw(`{}`)
 		}
-		if answer := c.Call(t.Context(), call, ""); codeOf(answer) != want {
+		if answer := c.Call(t.Context(), call, "", nil); codeOf(answer) != want {
 			t.Errorf("%s: %+v, want the error %q", method, answer, want)
 		}
 	}
-	if answer := c.Call(t.Context(), &abi.Call{Target: abi.TargetHTTP, Method: "POST", Path: "https://elsewhere.test/"}, ""); codeOf(answer) != abi.CallNotGranted {
+	if answer := c.Call(t.Context(), &abi.Call{Target: abi.TargetHTTP, Method: "POST", Path: "https://elsewhere.test/"}, "", nil); codeOf(answer) != abi.CallNotGranted {
 		t.Errorf("without a grant: %+v", answer)
 	}
 	if fmt.Sprint(sent, withheld) != "[GET] [POST /x {}]" {
@@ -137,7 +137,7 @@ func TestNamesThatLeadAstray(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
 	c := caller(t, Options{Grants: grantsOf(t, "http://*:"+port)})
 	for _, url := range []string{"http://localhost:" + port, server.URL} {
-		if answer := c.Call(t.Context(), get(url), ""); codeOf(answer) != abi.CallNotGranted {
+		if answer := c.Call(t.Context(), get(url), "", nil); codeOf(answer) != abi.CallNotGranted {
 			t.Errorf("%s: %+v", url, answer)
 		}
 	}
@@ -151,7 +151,7 @@ func TestEndlessRedirects(t *testing.T) {
 		http.Redirect(w, r, "/", http.StatusFound)
 	}))
 	defer server.Close()
-	answer := caller(t, Options{Grants: grantsOf(t, server.URL)}).Call(t.Context(), get(server.URL), "")
+	answer := caller(t, Options{Grants: grantsOf(t, server.URL)}).Call(t.Context(), get(server.URL), "", nil)
 	if codeOf(answer) != abi.CallUnreachable || arrived.Load() != maxRedirects+1 {
 		t.Errorf("got %+v after %d requests", answer, arrived.Load())
 	}
@@ -170,14 +170,14 @@ func TestInFlight(t *testing.T) {
 	c := caller(t, Options{Grants: grantsOf(t, server.URL), InFlight: 2})
 	answers := make(chan abi.Answer)
 	for range 5 {
-		go func() { answers <- c.Call(context.WithoutCancel(t.Context()), get(server.URL), "") }()
+		go func() { answers <- c.Call(context.WithoutCancel(t.Context()), get(server.URL), "", nil) }()
 	}
 	for running.Load() < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if answer := c.Call(ctx, get(server.URL), ""); codeOf(answer) != abi.CallCancelled {
+	if answer := c.Call(ctx, get(server.URL), "", nil); codeOf(answer) != abi.CallCancelled {
 		t.Errorf("who gave up waiting got %+v", answer)
 	}
 	close(release)
@@ -217,7 +217,7 @@ func TestBodies(t *testing.T) {
 // TestTextsOfKubernetes checks that a log is a text, wherever it is cut.
 func TestTextsOfKubernetes(t *testing.T) {
 	rsp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(strings.NewReader("\xbc one\n"))}
-	answer, err := caller(t, Options{}).readResponse(t.Context(), &abi.Call{Target: abi.TargetKubernetes}, rsp)
+	answer, err := caller(t, Options{}).readResponse(t.Context(), &abi.Call{Target: abi.TargetKubernetes}, rsp, nil)
 	if err != nil || string(answer.Body) != "\"\uFFFD one\\n\"" || answer.Encoding != "" {
 		t.Errorf("got %+v, %v", answer, err)
 	}
@@ -235,7 +235,7 @@ func TestVerbatimBodies(t *testing.T) {
 	for _, verbatim := range []bool{false, true} {
 		call := get(server.URL)
 		call.Verbatim = verbatim
-		answer := c.Call(t.Context(), call, "")
+		answer := c.Call(t.Context(), call, "", nil)
 		if answer.Response == nil {
 			t.Fatalf("got %+v", answer.Error)
 		}
@@ -254,7 +254,7 @@ func TestUntrustedServer(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	c := caller(t, Options{Grants: grantsOf(t, server.URL), TLS: &tls.Config{MinVersion: tls.VersionTLS12}})
-	if answer := c.Call(t.Context(), get(server.URL), ""); codeOf(answer) != abi.CallUnreachable {
+	if answer := c.Call(t.Context(), get(server.URL), "", nil); codeOf(answer) != abi.CallUnreachable {
 		t.Errorf("got %+v", answer)
 	}
 }
@@ -266,7 +266,7 @@ func TestRequestsOfGuestsHaveARate(t *testing.T) {
 	c := caller(t, Options{Grants: grantsOf(t, server.URL), Rate: clients.Rate{PerSecond: 20, Burst: 5}})
 	began := time.Now()
 	for range 5 + 10 {
-		if answer := c.Call(t.Context(), get(server.URL), ""); answer.Response == nil {
+		if answer := c.Call(t.Context(), get(server.URL), "", nil); answer.Response == nil {
 			t.Fatalf("got %+v", answer)
 		}
 	}
@@ -298,7 +298,7 @@ func TestFieldManagersOfGuests(t *testing.T) {
 		{"PATCH", "pods/n?fieldManager=" + strings.Repeat("x", 129), "", "field manager"},
 	} {
 		got = ""
-		answer := c.Call(t.Context(), &abi.Call{Target: abi.TargetKubernetes, Method: tt.method, Path: "/api/v1/namespaces/ns/" + tt.path}, "")
+		answer := c.Call(t.Context(), &abi.Call{Target: abi.TargetKubernetes, Method: tt.method, Path: "/api/v1/namespaces/ns/" + tt.path}, "", nil)
 		if tt.fails != "" {
 			if codeOf(answer) != abi.CallInvalid || !strings.Contains(answer.Error.Message, tt.fails) {
 				t.Errorf("%s %.60s: got %+v", tt.method, tt.path, answer.Error)
@@ -317,7 +317,7 @@ func TestRefusalsAreShort(t *testing.T) {
 		{Target: long}, {Target: abi.TargetHTTP, Method: long}, {Target: abi.TargetKubernetes, Method: long, Path: "/api/v1/pods"}, {Target: abi.TargetHTTP, Path: long},
 	} {
 		for _, readOnly := range []string{"", "it may not write"} {
-			failure := c.Call(t.Context(), &call, readOnly).Error
+			failure := c.Call(t.Context(), &call, readOnly, nil).Error
 			if failure == nil || len(failure.Message) > 2000 || !utf8.ValidString(failure.Message) || strings.Contains(failure.Message, `\x`) {
 				t.Errorf("%.20q %.20q %t: %.100q", call.Target, call.Method, readOnly != "", failure.Message)
 			}
@@ -336,7 +336,7 @@ func TestHeadersWithoutValuesCount(t *testing.T) {
 	for i := range 100_000 {
 		call.Headers[fmt.Sprint("x-", i)] = nil
 	}
-	if code := codeOf(caller(t, Options{Grants: Grants{Hosts: []Host{host}}}).Call(t.Context(), call, "")); code != abi.CallTooLarge {
+	if code := codeOf(caller(t, Options{Grants: Grants{Hosts: []Host{host}}}).Call(t.Context(), call, "", nil)); code != abi.CallTooLarge {
 		t.Errorf("the code is %q, want %s", code, abi.CallTooLarge)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // compressed asks HTTP servers for compressed bodies as http.Transport does, but leaves what they send as it is: to decompress is
@@ -43,7 +45,7 @@ func closeIdle(t http.RoundTripper) {
 }
 
 // unzip decompresses a body, and at most one byte more than the limit. Nothing stays nothing, as with http.Transport.
-func unzip(data []byte, limit int) ([]byte, error) {
+func unzip(data []byte, limit int, held *accounts.Lease) ([]byte, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
@@ -51,7 +53,7 @@ func unzip(data []byte, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(reader, int64(limit)+1))
+	return io.ReadAll(io.LimitReader(counted{reader, held}, int64(limit)+1))
 }
 
 // zippedSize is what a body that is as large as a limit can have in gzip, in bytes.

@@ -72,7 +72,7 @@ func TestBodiesCountAsComputing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			counted.Store(0)
 			tt.call.Target, tt.call.Method = abi.TargetHTTP, http.MethodGet
-			answer := c.Call(t.Context(), &tt.call, "")
+			answer := c.Call(t.Context(), &tt.call, "", nil)
 			if codeOf(answer) != tt.code || counted.Load() != tt.counted {
 				t.Fatalf("got %+v, computed %d times, want %d", answer.Error, counted.Load(), tt.counted)
 			}
@@ -86,7 +86,7 @@ func TestBodiesCountAsComputing(t *testing.T) {
 	}
 	own := get(server.URL)
 	own.Headers = map[string][]string{"Accept-Encoding": {"gzip"}}
-	if answer := c.Call(t.Context(), own, ""); answer.Response == nil || answer.Response.Encoding != abi.EncodingBase64 || answer.Response.Headers["Content-Encoding"] == nil {
+	if answer := c.Call(t.Context(), own, "", nil); answer.Response == nil || answer.Response.Encoding != abi.EncodingBase64 || answer.Response.Headers["Content-Encoding"] == nil {
 		t.Errorf("a guest that decompresses got %+v", answer.Error)
 	}
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -94,7 +94,7 @@ func TestBodiesCountAsComputing(t *testing.T) {
 		_, _ = io.WriteString(w, "no gzip")
 	}))
 	defer broken.Close()
-	if answer := caller(t, Options{Grants: grantsOf(t, broken.URL)}).Call(t.Context(), get(broken.URL), ""); codeOf(answer) != abi.CallUnreachable || !strings.Contains(answer.Error.Message, "the answer is broken") {
+	if answer := caller(t, Options{Grants: grantsOf(t, broken.URL)}).Call(t.Context(), get(broken.URL), "", nil); codeOf(answer) != abi.CallUnreachable || !strings.Contains(answer.Error.Message, "the answer is broken") {
 		t.Errorf("a broken body: %+v", answer)
 	}
 }

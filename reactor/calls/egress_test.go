@@ -67,12 +67,12 @@ func TestRedirectsCountBytesAgain(t *testing.T) {
 	body := abi.Raw(`"` + strings.Repeat("x", 600) + `"`)
 	call := &abi.Call{Target: abi.TargetHTTP, Method: "POST", Path: server.URL + "/", Body: body}
 	options := Options{Grants: grantsOf(t, server.URL), Egress: clients.Rate{PerSecond: 1, Burst: 1000}}
-	answer := caller(t, options).Call(t.Context(), call, "")
+	answer := caller(t, options).Call(t.Context(), call, "", nil)
 	if codeOf(answer) != abi.CallTimeout || !strings.Contains(answer.Error.Message, "the limit EgressRate of 1 bytes a second is reached") || arrived != 1 {
 		t.Errorf("got %+v after %d requests", answer.Error, arrived)
 	}
 	options.Egress.Burst = 2000
-	if answer := caller(t, options).Call(t.Context(), call, ""); answer.Response == nil || arrived != 3 {
+	if answer := caller(t, options).Call(t.Context(), call, "", nil); answer.Response == nil || arrived != 3 {
 		t.Errorf("got %+v after %d requests", answer.Error, arrived)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // refusal is the error of a request without a response. Its code gives the guest the
@@ -37,6 +38,8 @@ func wireError(ctx context.Context, err error) *abi.Error {
 		return &abi.Error{Kind: abi.ErrorArbitrary, Type: refused.code, Message: refused.message}
 	case ctx.Err() != nil:
 		return &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallCancelled, Message: "the request was abandoned: the handler is cancelled"}
+	case errors.Is(err, accounts.ErrLimit): // there may be room later
+		return &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallTooLarge, Message: err.Error()}
 	case refused != nil:
 		return &abi.Error{Kind: abi.ErrorArbitrary, Type: refused.code, Message: refused.message}
 	}

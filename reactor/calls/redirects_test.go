@@ -44,7 +44,7 @@ func TestRedirectsNeedGrants(t *testing.T) {
 			for _, path := range []string{"/", "/hop"} {
 				t.Run(strconv.Itoa(status)+" "+path+" to "+target, func(t *testing.T) {
 					call := &abi.Call{Target: abi.TargetHTTP, Method: "POST", Path: granted.URL + path, Body: abi.Raw(`"body"`), Headers: map[string][]string{"Authorization": {"token"}}}
-					answer := c.Call(t.Context(), call, "")
+					answer := c.Call(t.Context(), call, "", nil)
 					if answer.Response != nil || codeOf(answer) != abi.CallNotGranted && codeOf(answer) != abi.CallInvalid {
 						t.Errorf("got %+v, %+v", answer.Response, answer.Error)
 					}
@@ -61,7 +61,7 @@ func TestRedirectsToNamesOfTheMachineAreRefused(t *testing.T) {
 	first, redirects := hop(t, &seen)
 	redirects["/"] = "http://localhost:" + portOf(t, secret.URL)
 	c := caller(t, Options{Grants: grantsOf(t, first.URL, "http://*:"+portOf(t, secret.URL))})
-	if answer := c.Call(t.Context(), get(first.URL+"/"), ""); codeOf(answer) != abi.CallNotGranted || len(seen) != 1 {
+	if answer := c.Call(t.Context(), get(first.URL+"/"), "", nil); codeOf(answer) != abi.CallNotGranted || len(seen) != 1 {
 		t.Errorf("got %+v after %d requests", answer.Error, len(seen))
 	}
 }

@@ -16,7 +16,7 @@ func TestHostsAreCheckedAsTheyAreResolved(t *testing.T) {
 		"https://gİthub.com/", "http://GİTHUB.com/", "https://g%C4%B0thub.com/", "https://\u212Aub.example.com/", "https://a.example\u3002com/",
 		"https://github\uFF0Ecom/", "https://gi\u00adthub.com/", "https://a.ex\u200bample.com", "https://x.exampİe.com", "https://a.exam\xffple.com",
 	} {
-		if answer := c.Call(t.Context(), get(url), ""); codeOf(answer) != abi.CallInvalid {
+		if answer := c.Call(t.Context(), get(url), "", nil); codeOf(answer) != abi.CallInvalid {
 			t.Errorf("%q: %+v", url, answer.Error)
 		}
 	}

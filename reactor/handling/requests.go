@@ -9,6 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/durations"
 	"github.com/kopf-wasm/kopf/internal/panics"
+	"github.com/kopf-wasm/kopf/reactor/calls"
 )
 
 // underway is a request that has no answer yet.
@@ -106,27 +107,28 @@ func (t *Conversation) abandon() {
 	}
 }
 
-// exchange makes a request. The account counts its body until the answer, and the answer from then on: many requests wait for
-// their turn, and many handlers for an instance, or they do not ask for their answers. The caller gives back what is held.
+// exchange makes a request. The account counts its body until the answer, and the answer as it arrives and from then on: many requests
+// wait for their turn, servers send as slowly as they like, and many handlers wait for an instance, or do not ask for their answers. The
+// caller gives back what is held.
 func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer, held int) {
-	size := copiesOfBody*len(call.Body) + len(call.Path) + headerBytes(call.Headers)
-	if err := c.Account.Take(accounts.Answers, size); err != nil {
-		return tooLarge(err), 0
+	lease := accounts.Open(c.Account, accounts.Answers)
+	err := lease.Grow(copiesOfBody*len(call.Body) + len(call.Path) + calls.HeaderBytes(call.Headers))
+	if err == nil {
+		answer = request(ctx, c, call, lease)
+		if rsp := answer.Response; rsp != nil {
+			held = len(rsp.Body) + calls.HeaderBytes(rsp.Headers)
+		}
+		err = lease.Resize(held)
 	}
-	answer = request(ctx, c, call)
-	c.Account.Give(accounts.Answers, size)
-	if answer.Response == nil {
-		return answer, 0
-	}
-	held = len(answer.Response.Body) + headerBytes(answer.Response.Headers)
-	if err := c.Account.Take(accounts.Answers, held); err != nil {
+	if err != nil {
+		lease.Release()
 		return tooLarge(err), 0
 	}
 	return answer, held
 }
 
 // request makes a request. It is made on a goroutine of its own, so a panic must end here.
-func request(ctx context.Context, c *Cause, call *abi.Call) (answer abi.Answer) {
+func request(ctx context.Context, c *Cause, call *abi.Call, held *accounts.Lease) (answer abi.Answer) {
 	var err error
 	defer func() {
 		if err != nil {
@@ -135,20 +137,7 @@ func request(ctx context.Context, c *Cause, call *abi.Call) (answer abi.Answer) 
 		}
 	}()
 	defer panics.Recover(&err)
-	return c.Caller.Call(ctx, call, c.readOnly)
-}
-
-// headerSize is the memory of a value of a header in addition to its texts, with the copy that is sent, in bytes.
-const headerSize = 160
-
-func headerBytes(headers map[string][]string) (size int) {
-	for name, values := range headers {
-		size += max(1, len(values)) * (headerSize + len(name))
-		for _, value := range values {
-			size += len(value)
-		}
-	}
-	return size
+	return c.Caller.Call(ctx, call, c.readOnly, held)
 }
 
 // copiesOfBody is the number of copies of a request's body in memory: the one that the guest wrote, and the one that is sent.

@@ -1,6 +1,8 @@
 package handling
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -309,5 +311,60 @@ func TestHeadersCountAsTheirMemory(t *testing.T) {
 		if answer := (&Env{Cause: cause}).Call(t.Context(), call); answer.Error != nil || held < 100*headers {
 			t.Errorf("%d headers of %d values: %d bytes are held, %+v", headers, len(values), held, answer.Error)
 		}
+	}
+}
+
+// TestAnswersCountWhileTheyArrive: a server can send a large part of an answer, and then nothing.
+func TestAnswersCountWhileTheyArrive(t *testing.T) {
+	for name, send := range map[string]func(w http.ResponseWriter){
+		"a body": func(w http.ResponseWriter) { _, _ = w.Write(make([]byte, 2<<20)) },
+		"headers": func(w http.ResponseWriter) {
+			for i := range 6000 {
+				w.Header()[fmt.Sprintf("%x", i)] = []string{""}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			account := accounts.New(accounts.Limits{AnswerMemory: 1 << 19})
+			cause, url := connected(t, account, func(w http.ResponseWriter, r *http.Request) {
+				send(w)
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			})
+			answer := (&Env{Cause: cause}).Call(t.Context(), &abi.Call{Target: abi.TargetHTTP, Method: http.MethodGet, Path: url})
+			if answer.Error == nil || answer.Error.Type != abi.CallTooLarge || !strings.Contains(answer.Error.Message, "AnswerMemory") {
+				t.Errorf("%+v", answer.Error)
+			}
+			if held := reactortest.Held(account, accounts.Answers); held != 0 {
+				t.Errorf("%d bytes are held afterwards", held)
+			}
+		})
+	}
+}
+
+// TestAnswersCountUntilTheyAreEncoded: an operator that has used up its computing time waits with what it has decompressed.
+func TestAnswersCountUntilTheyAreEncoded(t *testing.T) {
+	const size = 3 << 20
+	account := accounts.New(accounts.Limits{})
+	cause, url := connected(t, account, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		zip := gzip.NewWriter(w)
+		_, _ = zip.Write(bytes.Repeat([]byte("x"), size))
+		_ = zip.Close()
+	})
+	host, err := calls.ParseHost(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []int
+	compute := func(_ context.Context, do func()) {
+		held = append(held, reactortest.Held(account, accounts.Answers))
+		do()
+	}
+	cause.Caller = calls.New(calls.Options{Grants: calls.Grants{Hosts: []calls.Host{host}}, Compute: compute}, nil)
+	defer cause.Caller.Close()
+	answer := (&Env{Cause: cause}).Call(t.Context(), &abi.Call{Target: abi.TargetHTTP, Method: http.MethodGet, Path: url})
+	if answer.Response == nil || len(held) != 2 || held[0] == 0 || held[0] >= size || held[1] < size {
+		t.Errorf("%+v, before each turn %v bytes are held", answer.Error, held)
 	}
 }
