@@ -2,10 +2,13 @@ package host
 
 import (
 	"errors"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/registration"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
@@ -33,7 +36,7 @@ func TestModulesAreCharged(t *testing.T) {
 				image = s.charged
 			}
 			instances := m.options.Memories.Used()
-			if want := m.size + m.machine.size + image + instances; idle != want || m.machine.size < int64(len(wasm)) || m.size > 0 && image > 0 {
+			if want := m.charged.file + m.charged.registration + m.machine.size + image + instances; idle != want || m.machine.size < int64(len(wasm)) || m.charged.file > 0 && image > 0 {
 				t.Errorf("%s, again: %t: %d bytes, want %d; the machine code has %d", name, again, idle, want, m.machine.size)
 			}
 			startDaemons(t, m, 3)
@@ -114,4 +117,58 @@ func TestGrowthWithinABudget(t *testing.T) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
+}
+
+// TestDeclarationsAreChargedInFull: the engine keeps many times as much of them as the module has, and the host does of the registration.
+func TestDeclarationsAreChargedInFull(t *testing.T) {
+	types, functions, exports, elements := asm.Guest(nil), asm.Guest(nil), asm.Guest(nil), asm.Guest(nil)
+	for i := range 2000 {
+		params := asm.Repeat(256, asm.F64)
+		for bit := range 11 {
+			if i>>bit&1 == 1 {
+				params[bit] = asm.I32
+			}
+		}
+		types.Funcs = append(types.Funcs, asm.Func{Params: params})
+	}
+	var names, references [][]byte
+	for i := range 20_000 {
+		functions.Funcs = append(functions.Funcs, asm.Func{})
+		names = append(names, asm.Cat(asm.U32(uint32(i)), asm.Name("n")))
+		exports.Exports = append(exports.Exports[:min(i, 10_000)], asm.Cat(asm.Name(strconv.Itoa(i)), []byte{0, 0}))
+		references = append(references, asm.U32(1))
+	}
+	functions.Names = asm.Section(1, asm.Vector(names))
+	elements.Tables = [][]byte{asm.Cat([]byte{asm.FuncRef, 0}, asm.U32(20_000))}
+	elements.Elements = [][]byte{asm.Cat([]byte{0}, asm.I32Const(0), []byte{0x0b}, asm.Vector(references))}
+	o := withCache(t, Options{})
+	for name, guest := range map[string]asm.Module{"types": types, "functions": functions, "exports": exports, "elements": elements} {
+		wasm, tenant := guest.Encode(), &accounts.Tenant{Budget: accounts.NewBudget(1 << 30)}
+		for range 2 { // what the first one leaves in the cache is no part of the second one
+			before := heapSize()
+			m, err := Load(t.Context(), "op.wasm", wasm, ofTenant(o, tenant))
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken, charged := heapSize()-before, tenant.Memory()-m.codeSize
+			if charged < taken || charged > 3*taken+64<<10 {
+				t.Errorf("%s: %d bytes are charged for %d", name, charged, taken)
+			}
+			if want := registration.Size(m.registered, m.registration); m.charged.registration != want {
+				t.Errorf("%s: %d bytes are charged for the registration, want %d", name, m.charged.registration, want)
+			}
+			if err := m.Close(t.Context()); err != nil || tenant.Memory() != 0 {
+				t.Errorf("%s: %v, %d bytes are left", name, err, tenant.Memory())
+			}
+		}
+	}
+}
+
+// heapSize is the size of all objects that are in use, in bytes.
+func heapSize() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers have let go
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc) //nolint:gosec // less than the memory of the machine
 }

@@ -199,7 +199,7 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) (err error)
 
 // newMachine creates a runtime, and loads the module.
 func (m *Module) newMachine(ctx context.Context, dir string, wasm []byte) (*machine, error) {
-	made := &machine{size: m.codeSize}
+	made := &machine{size: m.codeSize + m.kept}
 	config := compiler.Config(m.limits().MemoryPages)
 	if dir != "" {
 		var err error

@@ -34,12 +34,12 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	m := &Module{name: name, options: o.withDefaults()}
 	m.openOutput()
 	m.pool = newPool(&m.options)
-	m.size = int64(len(wasm))
-	if err := m.charge().Take(m.size); err != nil {
+	if err := m.charge().Take(int64(len(wasm))); err != nil {
 		return nil, m.noMemory(err)
 	}
+	m.charged.file = int64(len(wasm))
 	if err := m.load(ctx, wasm); err != nil {
-		m.charge().Give(m.size) // nothing, if it was freed
+		m.discharge() // nothing, if it was freed
 		return nil, err
 	}
 	return m, nil
@@ -47,6 +47,18 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 
 // charge is what the operator has of the memory that it shares with others, beyond the memories of its instances.
 func (m *Module) charge() *accounts.Charge { return m.options.Memories.Charge() }
+
+// charged is what a module is charged for besides its machine, its snapshot and its instances, in bytes.
+type charged struct {
+	file         int64 // while it is loaded; later what is embedded in it
+	registration int64
+}
+
+// discharge gives back what the module is charged for.
+func (m *Module) discharge() {
+	m.charge().Give(m.charged.file + m.charged.registration)
+	m.charged = charged{}
+}
 
 // load is Load after the file was counted.
 func (m *Module) load(ctx context.Context, wasm []byte) error {
@@ -80,6 +92,7 @@ func (m *Module) load(ctx context.Context, wasm []byte) error {
 	}
 	var codeDigest string
 	m.digest, codeDigest = digestsOf(wasm, code)
+	m.kept = source.Kept()
 	if err := m.compile(ctx, codeDigest, source); err != nil {
 		return err
 	}
@@ -95,7 +108,7 @@ func (m *Module) load(ctx context.Context, wasm []byte) error {
 	if m.snapshot.Load() != nil {
 		m.prepared.Data = nil // only instances without a snapshot need it
 		m.charge().Give(int64(len(code)))
-		m.size -= int64(len(code)) // the embedded configuration and files stay
+		m.charged.file -= int64(len(code)) // the embedded configuration and files stay
 	}
 	return nil
 }
@@ -148,6 +161,13 @@ func (m *Module) parseRegistration() error {
 	if m.registration, err = registration.Parse(m.registered); err != nil {
 		return m.refuse(err)
 	}
+	m.charge().Give(m.charged.registration) // of an instance that has seen too much
+	m.charged.registration = 0
+	size := registration.Size(m.registered, m.registration)
+	if err := m.charge().Take(size); err != nil {
+		return m.noMemory(err)
+	}
+	m.charged.registration = size
 	if hosts := m.options.WantsHosts; len(hosts) > 0 {
 		if m.registration.Capabilities == nil {
 			m.registration.Capabilities = &abi.Capabilities{}

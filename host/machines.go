@@ -22,7 +22,7 @@ type machine struct {
 	hosts    []wazero.CompiledModule // the host functions in the runtime
 	engine   *engine                 // nil: the runtime has its own
 	compiled wazero.CompiledModule
-	size     int64 // of the machine code, in bytes
+	size     int64 // of the machine code, and of what the engine keeps besides it, in bytes
 
 	// charged are the modules that use it. The operator of the first one is charged for the machine code, which is there once. The lock
 	// of the set guards them.

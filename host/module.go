@@ -31,7 +31,7 @@ type Module struct {
 
 	streams [2]*output.Stream
 	output  *output.Limit
-	size    int64       // what is charged for the file, in bytes
+	charged charged
 	warned  atomic.Bool // about sleeping
 	counts
 
@@ -47,6 +47,7 @@ type code struct {
 
 	machine  *machine
 	codeSize int64 // of the machine code, in bytes
+	kept     int64 // by the engine, besides that, in bytes
 	prepared *prepare.Prepared
 	snapshot atomic.Pointer[snapshot] // nil: no snapshot (yet)
 }
@@ -174,11 +175,10 @@ func (m *Module) discard(ctx context.Context) error {
 // free frees the machine and the snapshot, or ends the native program. All instances are
 // closed before: other modules may share the machine.
 func (m *Module) free(ctx context.Context) error {
+	m.discharge()
 	if m.program.close != nil {
 		return m.program.close()
 	}
-	m.charge().Give(m.size)
-	m.size = 0
 	err := machines.give(ctx, m.machine, m)
 	m.machine = nil
 	if s := m.snapshot.Swap(nil); s != nil {

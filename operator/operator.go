@@ -85,6 +85,21 @@ type Operator struct {
 // idle, and as much again for its records and its metrics.
 const operatorCost = 512 << 10
 
+// configured is the size of the configuration of an operator, in bytes. A value counts once, by however many keys it is there.
+func configured(o *host.Options) (size int64) {
+	values := map[string]bool{}
+	for _, config := range []map[string]string{o.Config, o.Secrets} {
+		for key, value := range config {
+			size += int64(len(key))
+			if !values[value] {
+				values[value] = true
+				size += int64(len(value))
+			}
+		}
+	}
+	return size
+}
+
 // New loads the modules of an operator. Only their registration runs. The caller must close
 // an operator that it does not run. New copies the options: the operator changes only the
 // memo.
@@ -115,7 +130,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 		op.options.Host.Memories = host.NewMemoryPool(o.Host.InstanceMemory)
 		op.options.Host.Memories.Of(op.charge)
 	}
-	if err := op.charge.Take(operatorCost); err != nil {
+	if err := op.charge.Take(operatorCost + configured(&o.Host)); err != nil {
 		return nil, err
 	}
 	all, err := op.load(ctx)

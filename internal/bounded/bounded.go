@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // ErrTooMuch says that a document has too many values or too many levels.
@@ -24,6 +25,13 @@ const maxDepth = 500
 func JSON(document []byte, maxValues int) error {
 	c := counter{values: 1, limit: maxValues}
 	return c.add(document)
+}
+
+// Values returns the number of values of a document, as JSON counts them. The document must not have too many levels.
+func Values(document []byte) int {
+	c := counter{values: 1, limit: math.MaxInt}
+	_ = c.add(document) // it has not too many levels
+	return c.values
 }
 
 // Reader reads from another reader, until the content exceeds what JSON accepts. It then

@@ -1,0 +1,104 @@
+package operator
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/operator/guesttest"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+)
+
+// heapSize is the size of all objects that are in use, in bytes.
+func heapSize() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers have let go
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc) //nolint:gosec // less than the memory of the machine
+}
+
+// handlers is a registration of handlers of one resource, each with more options.
+func handlers(count int, id, options string) []byte {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf(`{"kind":"event","id":"%x%s","resource":{"args":["p"]}%s}`, i, id, options)
+	}
+	return []byte(`{"handlers":[` + strings.Join(all, ",") + `]}`)
+}
+
+// list is a text with numbers, which are separated by commas.
+func list(count int, format string) string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(all, ",")
+}
+
+// TestRegistrationsAreChargedInFull: what an operator makes of its registration is many times as large as the text.
+func TestRegistrationsAreChargedInFull(t *testing.T) {
+	for name, text := range map[string][]byte{
+		"many handlers": handlers(9999, "", ""),
+		"many labels":   handlers(9999, "", `,"labels":{`+list(10, `"%x":""`)+`}`),
+		"long names":    handlers(9999, strings.Repeat("x", 700), ""),
+		"one handler":   handlers(1, "", `,"labels":{`+list(190_000, `"%x":""`)+`}`),
+		"fields":        handlers(1000, "", `,"field":[`+list(150, `"a%d"`)+`]`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := heapSize()
+			r, err := registration.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			op, err := New(t.Context(), Options{Guests: []guests.Guest{&guesttest.Guest{Handlers: r.Handlers}}, Log: zerolog.Nop()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken, charged := heapSize()-before+int64(len(text)), registration.Size(text, r)
+			if charged < taken || charged > 5*taken {
+				t.Errorf("%d bytes are charged for %d", charged, taken)
+			}
+			runtime.KeepAlive(r)
+			if err := op.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestConfigurationIsCharged: authors choose its size. A value that several keys have is there once.
+func TestConfigurationIsCharged(t *testing.T) {
+	tenant := &Tenant{Budget: NewBudget(1 << 30)}
+	sizeOf := func(config, secrets map[string]string) int64 {
+		o := Options{Guests: []guests.Guest{&guesttest.Guest{}}, Tenant: tenant, Log: zerolog.Nop()}
+		o.Host.Config, o.Host.Secrets = config, secrets
+		op, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = op.Close(t.Context()) }() // what is left is looked at
+		return tenant.Memory()
+	}
+	const size = 1 << 20
+	large, none := strings.Repeat("x", size), sizeOf(nil, nil)
+	for name, tt := range map[string]struct {
+		config, secrets map[string]string
+		want            int64
+	}{
+		"configuration": {map[string]string{"a": large}, nil, size},
+		"a secret":      {nil, map[string]string{"a": large, "b": large}, size},
+		"both":          {map[string]string{"a": strings.Repeat("y", size)}, map[string]string{"b": large}, 2 * size},
+	} {
+		if more := sizeOf(tt.config, tt.secrets) - none; more < tt.want || more > tt.want+1000 {
+			t.Errorf("%s: %d bytes more are charged, want %d", name, more, tt.want)
+		}
+	}
+	if left := tenant.Memory(); left != 0 {
+		t.Errorf("%d bytes are left", left)
+	}
+}
