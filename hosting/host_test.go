@@ -489,31 +489,33 @@ func TestServersOfTheMachineAreRefused(t *testing.T) {
 	}
 }
 
-// TestOverlapsAreTriedAgainWithPauses: an operator that overlaps learns it after it has started. It is not started each second, and
-// not put into quarantine.
-func TestOverlapsAreTriedAgainWithPauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := hosted(t, operator.Options{})
-		var overlaps atomic.Bool
-		overlaps.Store(true)
-		x.setUp = func(f *fake) {
-			f.starting = func() error {
-				if time.Sleep(time.Millisecond); overlaps.Load() {
-					return operator.ErrOverlap
+// TestTheStateOfTheHostEndsOperatorsWithPauses: an operator that overlaps, or for whose objects there is no memory, learns it after it has
+// started. It is not started each second, and not put into quarantine.
+func TestTheStateOfTheHostEndsOperatorsWithPauses(t *testing.T) {
+	for reason, cause := range map[string]error{"SameObjects": operator.ErrOverlap, "NoMemory": &operator.BudgetError{}} {
+		synctest.Test(t, func(t *testing.T) {
+			x := hosted(t, operator.Options{})
+			var ends atomic.Bool
+			ends.Store(true)
+			x.setUp = func(f *fake) {
+				f.starting = func() error {
+					if time.Sleep(time.Millisecond); ends.Load() {
+						return cause
+					}
+					return nil
 				}
-				return nil
 			}
-		}
-		x.declared("a", 1, nil)
-		time.Sleep(time.Hour)
-		x.has("a", api.Overlapping, api.True, "SameObjects", "")
-		if n := len(x.all()); n < 10 || n > 30 {
-			t.Errorf("it was started %d times in an hour", n)
-		}
-		overlaps.Store(false)
-		time.Sleep(lastRetry + time.Second)
-		x.has("a", api.Ready, api.True, "Serving", "")
-	})
+			x.declared("a", 1, nil)
+			time.Sleep(time.Hour)
+			x.has("a", classify(cause).Condition, api.True, reason, "")
+			if n := len(x.all()); n < 10 || n > 30 {
+				t.Errorf("%s: it was started %d times in an hour", reason, n)
+			}
+			ends.Store(false)
+			time.Sleep(lastRetry + time.Second)
+			x.has("a", api.Ready, api.True, "Serving", "")
+		})
+	}
 }
 
 // TestErrorsHaveTheirConditions: each kind of failure is named by a condition.

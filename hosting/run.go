@@ -214,7 +214,8 @@ func (t *tenant) reaped() error {
 		return &crash{errors.New("the operator has ended")}
 	}
 	var refusal *Refusal
-	if errors.As(r.err, &refusal) || errors.Is(r.err, operator.ErrOverlap) {
+	var scarce *operator.BudgetError
+	if errors.As(r.err, &refusal) || errors.As(r.err, &scarce) || errors.Is(r.err, operator.ErrOverlap) {
 		return r.err
 	}
 	return &crash{r.err}

@@ -1,14 +1,21 @@
 package operator
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/operator/guesttest"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
@@ -101,4 +108,44 @@ func TestConfigurationIsCharged(t *testing.T) {
 	if left := tenant.Memory(); left != 0 {
 		t.Errorf("%d bytes are left", left)
 	}
+}
+
+// TestOperatorsEndWithoutMemoryForObjects: no object may be lost, and what the operators of one tenant know must not take the memory of
+// others.
+func TestOperatorsEndWithoutMemoryForObjects(t *testing.T) {
+	for objects, enough := range map[int]bool{500: true, 3000: false} {
+		synctest.Test(t, func(t *testing.T) {
+			server, tenant := apiserver.New([]apiserver.Resource{apiserver.Guessed(numbered(0))}), &Tenant{Budget: NewBudget(3 << 20)}
+			for i := range objects {
+				if err := server.Apply(t.Context(), numbered(i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			guest := &guesttest.Guest{Handlers: []abi.Handler{guesttest.Declared(abi.KindEvent, "fn", "")}}
+			op, err := New(t.Context(), inMemory(server, Options{Guests: []guests.Guest{guest}, Tenant: tenant}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			op.Start(ctx, func(err error) { ended <- err })
+			time.Sleep(time.Minute)
+			if held := tenant.Memory(); enough && held < int64(objects)<<10 {
+				t.Errorf("%d objects: %d bytes are charged", objects, held)
+			}
+			stop()
+			var scarce *BudgetError
+			if err := <-ended; errors.As(err, &scarce) == enough {
+				t.Errorf("%d objects: it has ended with %v", objects, err)
+			}
+			if left := tenant.Memory(); left != 0 {
+				t.Errorf("%d objects: %d bytes are left", objects, left)
+			}
+		})
+	}
+}
+
+// numbered is an object.
+func numbered(i int) dicts.Object {
+	return dicts.Object{"apiVersion": "kopf.dev/v1", "kind": "KopfExample", "metadata": dicts.Object{"name": fmt.Sprint("object-", i)}}
 }

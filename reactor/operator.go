@@ -75,7 +75,7 @@ type Operator struct {
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
 
-	overlap   occasion // another operator has its objects: it ends
+	unable    occasion // another operator has its objects, or there is no memory for them: it ends
 	asking    occasion // such a function has failed: failed ones are asked again
 	forbidden occasion // the API server has refused a request: Refused is called
 }
@@ -96,7 +96,7 @@ func New(o Options) (*Operator, error) {
 	}
 	op.account, op.events.Charge = op.newAccount(), o.Charge
 	op.loops = loops.New(o.LoopRate)
-	op.memories.Account = op.account
+	op.memories.Account, op.memories.Scarce = op.account, op.unable.happen
 	if o.Memo != nil {
 		op.memories.Base = &o.Memo.Values
 	}
@@ -383,7 +383,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	ctx, cancel := context.WithCancelCause(ctx)
 	op.ending = ctx.Done()
 	op.replacing.begin(ctx, o, hooks != nil || op.DryRun != nil) // what a replacement starts ends with the service, also if the operator ends by itself
-	accept := op.overlap.begins(cancel)
+	accept := op.unable.begins(cancel)
 	var parts, reviews, objects sync.WaitGroup
 	launch := func(group *sync.WaitGroup, part func(ctx context.Context, ended func(error))) {
 		group.Add(1)

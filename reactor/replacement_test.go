@@ -57,7 +57,7 @@ func TestOperatorsEndByThemselvesAfterAReplacement(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		reason, began := errors.New("another operator has the objects"), time.Now()
-		op.overlap.happen(reason)
+		op.unable.happen(reason)
 		if err := <-ended; !errors.Is(err, reason) || time.Since(began) > time.Minute {
 			t.Errorf("it ends with %v after %v", err, time.Since(began))
 		}

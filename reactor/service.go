@@ -70,7 +70,7 @@ func (op *Operator) common() *streams.Common {
 		Leader:      op.replica.leader(),
 		Holdings:    op.replica.holdings(),
 		Claims:      op.Claims,
-		By:          claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.overlap.happen},
+		By:          claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.unable.happen},
 		Ending:      op.ending,
 		Log:         op.Log,
 		RefKey:      op.RefKey,

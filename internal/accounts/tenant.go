@@ -112,14 +112,17 @@ func (c *Charge) Take(bytes int64) error {
 	return nil
 }
 
-// Force takes memory that cannot be refused, whatever is left. What can be refused is refused earlier then.
-func (c *Charge) Force(bytes int64) {
-	if !c.counts(bytes) {
-		return
+// Force takes memory that is in use already, whatever is left.
+//
+// Errors: BudgetError, after counting: the tenant has more than Take gives it, so the operator should end.
+func (c *Charge) Force(bytes int64) error {
+	err := c.Take(bytes)
+	if err != nil {
+		c.tenant.memory.Add(bytes)
+		c.tenant.Budget.used.Add(bytes)
+		c.count(bytes)
 	}
-	c.tenant.memory.Add(bytes)
-	c.tenant.Budget.used.Add(bytes)
-	c.count(bytes)
+	return err
 }
 
 // counts reports whether memory counts: only with a budget, and something.

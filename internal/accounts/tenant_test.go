@@ -66,7 +66,9 @@ func TestOperatorsOfATenantShareItsPart(t *testing.T) {
 	if got := fill(second); got != 500 {
 		t.Errorf("the second one gets %d bytes", got)
 	}
-	second.Force(700)
+	if err := second.Force(700); !errors.As(err, &scarce) || second.Force(0) != nil {
+		t.Errorf("memory that is in use: %v", err)
+	}
 	if used := budget.Used(); used != 2700 || tenant.Memory() != used {
 		t.Errorf("%d bytes are used, %d of the tenant", used, tenant.Memory())
 	}
@@ -76,7 +78,9 @@ func TestOperatorsOfATenantShareItsPart(t *testing.T) {
 	if err := first.Take(100); err != nil {
 		t.Error(err)
 	}
-	first.Force(100)
+	if err := first.Force(100); err != nil {
+		t.Error(err)
+	}
 	second.Close()
 	if used := budget.Used(); used != 0 || tenant.Memory() != 0 {
 		t.Errorf("%d bytes are used at the end, %d of the tenant", used, tenant.Memory())
@@ -89,7 +93,9 @@ func TestNoBudget(t *testing.T) {
 		if err := c.Take(1 << 60); err != nil {
 			t.Error(err)
 		}
-		c.Force(1 << 60)
+		if err := c.Force(1 << 60); err != nil {
+			t.Error(err)
+		}
 		c.Give(1 << 60)
 		c.Close()
 		if held, refused := c.Memory(); held != 0 || refused != 0 {

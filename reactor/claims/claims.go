@@ -39,7 +39,7 @@ type Claimant struct {
 	// Precedence decides between operators: a higher one takes the objects of a lower one.
 	Precedence int
 
-	// Refuse ends the operator, because another one has its objects.
+	// Refuse ends the operator, because another one has its objects, or because there is no memory for them.
 	Refuse func(err error)
 }
 

@@ -216,6 +216,9 @@ type Memories struct {
 	Account *accounts.Account // the operator's account; nil: no limits
 	Base    *memos.Memo       // the operator's memo: the memo of each object starts as its copy
 
+	// Scarce is called with the error when there is no memory for one more object. It must not block. It may be nil.
+	Scarce func(error)
+
 	mu          sync.Mutex // guards the fields below
 	items       map[string]*memory
 	reviewMemos memos.Reviewed // memos of objects that only reviews have seen
@@ -226,7 +229,8 @@ func NewMemories() *Memories {
 	return &Memories{items: map[string]*memory{}, Base: memos.New(nil, nil)}
 }
 
-// objectCost is what an operator keeps of an object to which nothing happens, in bytes. No object may be lost, so it is not refused.
+// objectCost is what an operator keeps of an object to which nothing happens, in bytes. No object may be lost, so an operator that has no
+// memory for one more ends.
 const objectCost = 1 << 10
 
 // recall returns the memory of an object, and creates it if necessary.
@@ -240,7 +244,9 @@ func (m *Memories) recall(key string, byListing bool) *memory {
 			item.memo = memos.New(m.Base, m.Account)
 		}
 		m.items[key] = item
-		m.Account.Charged().Force(objectCost)
+		if err := m.Account.Charged().Force(objectCost); err != nil && m.Scarce != nil {
+			m.Scarce(err)
+		}
 	}
 	return item
 }

@@ -74,7 +74,9 @@ const streamCost = 64 << 10
 
 // serve reads the watch until the context ends, then waits for the work on the objects.
 func (s *Stream) serve(ctx context.Context, ended func()) {
-	s.common.Account.Charged().Force(streamCost)
+	if err := s.common.Account.Charged().Force(streamCost); err != nil {
+		s.common.By.Refuse(err)
+	}
 	leave := s.common.States.Enter(ctx, s.supervised())
 	s.common.Streams.add(s)
 	gate, err := s.begin()

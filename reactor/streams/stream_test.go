@@ -24,7 +24,8 @@ func TestDroppedItemsOpenTheGate(t *testing.T) {
 	}
 }
 
-// TestStreamsAndObjectsAreCharged: they are what an operator has in any case. The objects stay known when the stream ends.
+// TestStreamsAndObjectsAreCharged: what is there is charged, and an operator without memory for it has to end. The objects stay known when
+// the stream ends.
 func TestStreamsAndObjectsAreCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tenant := &accounts.Tenant{Budget: accounts.NewBudget(1000)} // less than they take
@@ -32,10 +33,15 @@ func TestStreamsAndObjectsAreCharged(t *testing.T) {
 		s.Account = accounts.New(accounts.Limits{})
 		s.Account.Charge = accounts.NewCharge(tenant)
 		s.Memories.Account = s.Account
+		streams, known := 0, 0
+		s.By.Refuse, s.Memories.Scarce = func(error) { streams++ }, func(error) { known++ }
 		leave := s.serve(t)
 		synctest.Wait()
 		if objects, held := s.Memories.Count(), tenant.Memory(); objects != 3 || held < streamCost+3<<10 {
 			t.Errorf("%d objects are known, and %d bytes are charged", objects, held)
+		}
+		if streams != 1 || known != 3 {
+			t.Errorf("it has to end because of %d streams and %d objects", streams, known)
 		}
 		before := tenant.Memory()
 		leave()
