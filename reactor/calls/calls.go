@@ -54,7 +54,7 @@ type Options struct {
 	// Default: the name that the API server derives from the operator's user agent.
 	FieldManager string
 
-	// Rate limits requests per second; further requests wait. Default: DefaultRate.
+	// Rate limits requests per second; further requests wait. A new connection to an HTTP server counts as nine more. Default: DefaultRate.
 	Rate clients.Rate
 
 	// Egress limits the bytes of requests: method, path or URL, headers and body, each
@@ -105,7 +105,7 @@ func New(o Options, client func() *clients.Client) *Caller {
 	}
 	c := &Caller{options: o, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
 	c.egress = newEgress(o.Egress, o.Timeout)
-	c.web = newWebClient(&c.options, c.egress)
+	c.web = c.newWebClient()
 	return c
 }
 
@@ -160,7 +160,7 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string, held
 	if err != nil {
 		return nil, err
 	}
-	if err := c.admit(ctx); err != nil {
+	if err := c.admit(ctx, 1); err != nil {
 		return nil, err
 	}
 	if err := c.egress.admit(ctx, call, len(body)); err != nil {
@@ -190,13 +190,14 @@ func (c *Caller) compute(ctx context.Context, size int, do func()) {
 // maxHead bounds the URL and the headers of a request, in bytes. Those of responses have the same bound.
 const maxHead = 64 << 10
 
-// admit waits until the rate limit allows one more request.
-func (c *Caller) admit(ctx context.Context) error {
-	if c.bucket.Allow() {
+// admit waits until the rate limit allows more requests.
+func (c *Caller) admit(ctx context.Context, requests int) error {
+	requests = min(requests, c.bucket.Burst())
+	if c.bucket.AllowN(time.Now(), requests) {
 		return nil
 	}
 	c.delayed.Add(1)
-	return c.bucket.Wait(ctx)
+	return c.bucket.WaitN(ctx, requests)
 }
 
 // Delayed returns how many requests have waited for Options.Rate so far.

@@ -34,7 +34,7 @@ func TestNumbersAreNoNames(t *testing.T) {
 
 // TestOnlyGrantedNamesAreResolved: whatever the spelling of a URL was, no other name is resolved.
 func TestOnlyGrantedNamesAreResolved(t *testing.T) {
-	dial := newWebClient(&Options{Grants: grantsOf(t, "https://github.com", "*.example.com", "[0:0::1]:8080")}, nil).Transport.(redirected).RoundTripper.(compressed).RoundTripper.(*http.Transport).DialContext
+	dial := caller(t, Options{Grants: grantsOf(t, "https://github.com", "*.example.com", "[0:0::1]:8080")}).web.Transport.(redirected).RoundTripper.(compressed).RoundTripper.(*http.Transport).DialContext
 	for _, address := range []string{"xn--gthub-n4a.com:443", "github.com:80", "github.com.evil.test:443", "example.com:443", "[::2]:8080", "[::1]:443"} {
 		if conn, err := dial(t.Context(), "tcp", address); err == nil || !strings.Contains(err.Error(), "not granted to reach") {
 			t.Errorf("%s: %v, %v", address, conn, err)

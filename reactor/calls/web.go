@@ -3,6 +3,7 @@ package calls
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -29,10 +30,11 @@ const connectTimeout = 10 * time.Second
 
 // newWebClient makes a client without state of the host: no proxies or credentials from
 // the environment, no cookies.
-func newWebClient(o *Options, counted *egress) *http.Client {
+func (c *Caller) newWebClient() *http.Client {
+	o := &c.options
 	transport := &http.Transport{
-		DialContext:            dialer{o, &networks.Interfaces{}}.dial,
-		TLSClientConfig:        o.TLS,
+		DialContext:            dialer{o, &networks.Interfaces{}, c.admit}.dial,
+		TLSClientConfig:        withinLimits(o.TLS),
 		TLSHandshakeTimeout:    connectTimeout,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // see compressed
@@ -41,14 +43,49 @@ func newWebClient(o *Options, counted *egress) *http.Client {
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
-	return &http.Client{Transport: redirected{compressed{transport}, counted}, CheckRedirect: o.Grants.checkRedirect}
+	return &http.Client{Transport: redirected{compressed{transport}, c.egress}, CheckRedirect: o.Grants.checkRedirect}
+}
+
+// Bounds of the certificates that a server sends. Those of the web are four certificates with some kilobytes. They stay in memory as long
+// as the connection, many times as large as they are sent.
+const (
+	maxCertificates     = 16
+	maxCertificateBytes = 64 << 10
+)
+
+// withinLimits returns a configuration that also refuses servers with too many certificates. A nil configuration is an empty one.
+func withinLimits(config *tls.Config) *tls.Config {
+	config = config.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	own := config.VerifyConnection
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		size := 0
+		for _, c := range state.PeerCertificates {
+			size += len(c.Raw)
+		}
+		if n := len(state.PeerCertificates); n > maxCertificates || size > maxCertificateBytes {
+			return fmt.Errorf("the server has sent %d certificates with %d bytes; at most %d with %d are accepted", n, size, maxCertificates, maxCertificateBytes)
+		}
+		if own != nil {
+			return own(state)
+		}
+		return nil
+	}
+	return config
 }
 
 // dialer connects only to granted addresses.
 type dialer struct {
 	options    *Options
 	interfaces *networks.Interfaces
+	admit      func(ctx context.Context, requests int) error
 }
+
+// connectionCost is how many requests a new connection counts as, in addition to the first one that is sent over it. The handshake takes
+// this process ten times as long as a request does, or much longer if the server wants that, and servers can refuse to keep connections.
+const connectionCost = 9
 
 // dial connects to a host if a grant covers its name, and the trust in the name allows the resolved
 // address. The URL was checked before, but the name that arrives here is the one that is resolved.
@@ -60,6 +97,9 @@ func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, er
 	name = canonical(name)
 	if !d.options.Grants.reaches(name, port) {
 		return nil, &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to reach %s", shown(address))}
+	}
+	if err := d.admit(ctx, connectionCost); err != nil {
+		return nil, err
 	}
 	guarded := &net.Dialer{Timeout: connectTimeout, Control: d.options.trustIn(name, port).control(name, d.interfaces.Addresses)}
 	return guarded.DialContext(ctx, network, address)
