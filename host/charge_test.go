@@ -164,6 +164,50 @@ func TestDeclarationsAreChargedInFull(t *testing.T) {
 	}
 }
 
+// TestInstancesAreChargedInFull: the engine keeps references to functions for each instance, which elements name. Those that code makes
+// again and again are there once.
+func TestInstancesAreChargedInFull(t *testing.T) {
+	const count, instances = 1000, 10
+	table := [][]byte{asm.Cat([]byte{asm.FuncRef, 0}, asm.U32(count))}
+	segments := func(kind ...byte) (all [][]byte) {
+		for range 100 {
+			all = append(all, asm.Cat(kind, asm.U32(count), asm.Repeat(count, 1)))
+		}
+		return all
+	}
+	active := append([]byte{0}, append(asm.I32Const(0), asm.End...)...)
+	const local = 3
+	again := asm.Cat(asm.Loop, []byte{0xd2, 1}, asm.Drop, asm.Get(local), asm.I32Const(1), asm.I32Add, asm.Tee(local), asm.I32Const(100_000), []byte{0x48}, asm.BrIf(0), asm.End)
+	for name, change := range map[string]func(g *asm.Module){
+		"active elements":  func(g *asm.Module) { g.Tables, g.Elements = table, segments(active...) },
+		"passive elements": func(g *asm.Module) { g.Tables, g.Elements = table, segments(1, 0) },
+		"references in code": func(g *asm.Module) {
+			g.Tables = table
+			start := &g.Funcs[len(g.Funcs)-1]
+			start.Locals, start.Code = []byte{asm.I32}, asm.Cat(again, start.Code)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guest := answering(`{"step":"wait"}`)
+			change(&guest)
+			m, err := Load(t.Context(), "op.wasm", guest.Encode(), ofTenant(withCache(t, Options{SharedTasks: 1}), &accounts.Tenant{Budget: accounts.NewBudget(1 << 30)}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			startDaemons(t, m, 1)
+			heap, used := heapSize(), m.options.Memories.Used()
+			startDaemons(t, m, instances)
+			taken, charged := (heapSize()-heap)/instances, (m.options.Memories.Used()-used)/instances
+			if taken > charged+usualOverhead {
+				t.Errorf("an instance is charged %d bytes, and takes %d", charged, taken)
+			}
+			if err := m.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // heapSize is the size of all objects that are in use, in bytes.
 func heapSize() int64 {
 	runtime.GC()

@@ -26,7 +26,7 @@ func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]b
 	out = appendVector(out, wasm.SectionMemory, len(m.memories), func(out []byte, i int) []byte {
 		return appendLimits(out, m.memories[i].atMost(limits.MemoryPages))
 	})
-	out = appendVector(out, wasm.SectionGlobal, len(m.globals)+2, w.appendGlobal)
+	out = appendVector(out, wasm.SectionGlobal, len(m.globals)+2+len(w.references.funcs), w.appendGlobal)
 	out = w.appendExports(out, globals, enter)
 	out = appendJoined(out, wasm.SectionElement, len(m.elementTypes), m.shiftedElements(w.shift))
 	if w.usesData {
@@ -89,13 +89,16 @@ func (w *rewriter) appendTable(out []byte, i int) []byte {
 	return appendLimits(append(out, byte(t.elemType)), t.atMost(w.m.maxElements()))
 }
 
-// appendGlobal appends a global of the original, or the counter and Refused after the last one.
+// appendGlobal appends a global of the original, or the counter, Refused and references after the last one.
 func (w *rewriter) appendGlobal(out []byte, i int) []byte {
 	switch uint32(i) {
 	case w.counter:
 		return appendGlobal(out, &global{valType: typeI64, mutable: true, init: instruction{op: opI64Const, value: Budget}})
 	case w.refused:
 		return appendGlobal(out, &global{valType: typeI32, mutable: true, init: instruction{op: opI32Const}})
+	}
+	if first := int(w.references.first); i >= first {
+		return appendReferenceGlobal(out, w.shift(w.references.funcs[i-first]))
 	}
 	g := w.m.globals[i]
 	if g.init.op == opRefFunc {

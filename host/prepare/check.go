@@ -18,6 +18,7 @@ const (
 	maxTables     = 8
 	maxElements   = 1 << 20 // of all tables
 	maxReferences = 1 << 18 // in all element segments: each takes 40 bytes in each instance
+	maxReferred   = 10_000  // functions that ref.func names in code
 	maxGlobals    = 10_000
 	maxExports    = 20_000
 	maxExportable = 1_000   // globals of a module that can be cloned

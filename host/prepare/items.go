@@ -116,7 +116,9 @@ func (m *module) twiceExported() (string, bool) {
 // globalItem reads a global.
 func (m *module) globalItem(r *reader) {
 	g := global{valType: r.valueType(), mutable: r.mutable()}
-	g.init = m.constant(r, g.valType)
+	if g.init = m.constant(r, g.valType); g.init.op == opRefFunc {
+		m.made++
+	}
 	m.globals = append(m.globals, g)
 	m.count[kindGlobal]++
 }

@@ -103,10 +103,17 @@ func TestOverheadOfInstances(t *testing.T) {
 		{"one that can grow", func(m *asm.Module) { m.Tables, m.Funcs = table(1000), append(m.Funcs, grow) }, 8 * maxElements},
 		{"a passive segment", func(m *asm.Module) {
 			m.Elements = [][]byte{asm.Cat([]byte{1, 0}, asm.U32(100), make([]byte, 100))}
+		}, 24 + 800 + 4000},
+		{"a declared one", func(m *asm.Module) {
+			m.Elements = [][]byte{asm.Cat([]byte{3, 0}, asm.U32(100), make([]byte, 100))}
 		}, 24 + 800},
+		{"references in code", func(m *asm.Module) {
+			m.Elements = [][]byte{asm.Cat([]byte{3, 0}, asm.U32(1), make([]byte, 1))}
+			m.Funcs = append(m.Funcs, asm.Func{Code: asm.Repeat(100, 0xd2, 0, asm.Drop[0])})
+		}, 24 + 8 + 64 + 40},
 		{"an active one", func(m *asm.Module) {
 			m.Tables, m.Elements = table(1000), [][]byte{asm.Cat([]byte{0}, asm.I32Const(0), asm.End, asm.U32(100), make([]byte, 100))}
-		}, 8000 + 24},
+		}, 8000 + 24 + 4000},
 		{"globals", func(m *asm.Module) {
 			m.Globals = append(m.Globals, asm.Cat([]byte{asm.I32, 0}, asm.I32Const(0), asm.End))
 		}, 64},

@@ -36,6 +36,7 @@ type module struct {
 	count      [4]uint32 // items of each kind so far, including imported ones
 	references uint64    // in element segments
 	passive    uint64    // of these, those in passive segments
+	made       uint64    // those that each instance makes: of active and passive segments, and of globals
 	dataCount  *uint32   // of the data count section; nil without it
 }
 

@@ -23,6 +23,7 @@ type rewriter struct {
 
 	helpers     []helper
 	helperIndex map[helperKey]uint32
+	references  references
 
 	effort    uint64 // of the compilation of the functions so far
 	unrolled  uint64 // the additional effort for short loops that are written several times
@@ -44,6 +45,7 @@ func newRewriter(m *module, code *canonicalCode) *rewriter {
 		types:       m.types,
 		typeIndex:   map[string]uint32{},
 		helperIndex: map[helperKey]uint32{},
+		references:  references{first: uint32(len(m.globals)) + 2, globals: map[uint32]uint32{}},
 		cloneable:   true,
 		effort:      m.effort(),
 	}
@@ -86,6 +88,9 @@ func (w *rewriter) bodies() ([]byte, error) {
 		}
 		if out = wasm.AppendSized(out, body); len(out) > most || len(w.helpers) > maxHelpers {
 			return nil, fmt.Errorf("%w: too many loops, or instructions for whole ranges, for so little code", ErrLimit)
+		}
+		if len(w.references.funcs) > maxReferred {
+			return nil, fmt.Errorf("%w: code with references to more than %d functions", ErrLimit, maxReferred)
 		}
 	}
 	return out, nil
@@ -159,15 +164,18 @@ func (w *rewriter) instructions(out []byte, r *reader, loops []region) []byte {
 	return append(out, r.Buf[copied:]...)
 }
 
-// replaced reports whether a helper replaces the instruction.
+// replaced reports whether the instruction is replaced.
 func (w *rewriter) replaced(in *instruction) bool {
 	return in.op == opCall || in.op == opRefFunc || needsHelper(in)
 }
 
 // appendReplaced appends the replacement of the instruction.
 func (w *rewriter) appendReplaced(out []byte, in *instruction) []byte {
-	if needsHelper(in) {
+	switch {
+	case needsHelper(in):
 		return wasm.AppendU32(append(out, opCall), w.helper(in))
+	case in.op == opRefFunc:
+		return w.appendReferred(out, in.a)
 	}
 	return wasm.AppendU32(append(out, in.op), w.shift(in.a))
 }
@@ -190,6 +198,7 @@ func (w *rewriter) notice(in *instruction) {
 // What the engine keeps for each instance, in bytes.
 const (
 	costReference = 8  // in a table, or in a passive segment
+	costMade      = 40 // a reference that is made for a segment, or for a global
 	costSegment   = 24 // of elements or data
 	costGlobal    = 64
 )
@@ -200,7 +209,8 @@ func (w *rewriter) overhead() int {
 	if w.usesData {
 		segments += len(w.m.data)
 	}
-	size := costSegment*segments + costReference*int(w.m.passive) + costGlobal*len(w.m.globals)
+	referred := len(w.references.funcs)
+	size := costSegment*segments + costReference*int(w.m.passive) + costGlobal*(len(w.m.globals)+referred) + costMade*(int(w.m.made)+referred)
 	for _, t := range w.m.tables {
 		elements := t.min
 		if w.grows {

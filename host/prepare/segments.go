@@ -50,6 +50,8 @@ const (
 	elemPassive     = 1 << iota // or declarative
 	elemExplicit                // has a table and a type, or is declarative
 	elemExpressions             // the elements are expressions
+
+	elemDeclared = elemPassive | elemExplicit // nothing is made of it
 )
 
 // element is an element segment without its elements.
@@ -158,6 +160,9 @@ func (m *module) elementItem(r *reader) {
 	}
 	if !e.active() {
 		m.passive += uint64(e.count)
+	}
+	if e.flags&elemDeclared != elemDeclared {
+		m.made += uint64(e.count)
 	}
 	m.elements = appendElement(m.elements, &e)
 	for n := e.count; n > 0; n-- {

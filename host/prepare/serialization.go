@@ -10,7 +10,7 @@ import (
 
 // savedVersion changes whenever the rewriter makes other code out of the same
 // module, or saves something else about it, so that what older versions saved is not used.
-const savedVersion = "kopf prepared module 14\n"
+const savedVersion = "kopf prepared module 15\n"
 
 // ErrSaved is the error of saved bytes that are broken, or from another version or module.
 var ErrSaved = errors.New("not a saved module of this version")
