@@ -105,7 +105,7 @@ func config(k *kernel, c Caller, s []uint64) {
 }
 
 func varGet(k *kernel, c Caller, s []uint64) {
-	value, found := k.vars[string(k.at(s[0]))]
+	value, found := k.vars.values[string(k.at(s[0]))]
 	s[0] = 0
 	if found {
 		s[0] = k.put(value)
@@ -114,10 +114,10 @@ func varGet(k *kernel, c Caller, s []uint64) {
 
 // varSet is var_set(name, value). The value 0 deletes the variable.
 func varSet(k *kernel, c Caller, s []uint64) {
-	if k.maxVars < 0 {
+	if k.vars.limit < 0 {
 		guests.Stop(errNoVars)
 	}
-	if !k.set(string(k.at(s[0])), k.at(s[1]), s[1] != 0) {
+	if !k.vars.set(string(k.at(s[0])), k.at(s[1]), s[1] != 0) {
 		guests.Stop(errVars)
 	}
 }

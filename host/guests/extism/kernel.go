@@ -24,9 +24,7 @@ type kernel struct {
 
 	input, output, problem block
 
-	vars    map[string][]byte
-	stored  int // bytes in vars, names included
-	maxVars int // their limit
+	vars variables
 
 	maxBody int // the limit of the body of a response, in bytes
 
@@ -78,7 +76,7 @@ func (k *kernel) count(end uint64) bool {
 	if more <= 0 {
 		return true
 	}
-	if !k.take(more) {
+	if !take(k.memory, more) {
 		return false
 	}
 	k.counted += more
@@ -87,18 +85,18 @@ func (k *kernel) count(end uint64) bool {
 
 // uncount gives back what count has taken.
 func (k *kernel) uncount() {
-	k.take(-k.counted)
+	take(k.memory, -k.counted)
 	k.counted = 0
 }
 
-// take takes bytes of the common memory; less than none are given back.
-func (k *kernel) take(bytes int) bool {
+// take takes bytes of a common memory; less than none are given back.
+func take(memory Memory, bytes int) bool {
 	switch {
-	case k.memory == nil:
+	case memory == nil:
 	case bytes < 0:
-		k.memory.Give(-bytes)
+		memory.Give(-bytes)
 	default:
-		return k.memory.Take(bytes) == nil
+		return memory.Take(bytes) == nil
 	}
 	return true
 }
@@ -220,25 +218,3 @@ func (k *kernel) failure(code int32) string {
 
 // result is the output of the function.
 func (k *kernel) result() []byte { return k.span(k.output.offset, k.output.size) }
-
-// set changes or deletes a variable. It returns false if the variables exceed their limit.
-func (k *kernel) set(name string, value []byte, exists bool) bool {
-	stored := k.stored
-	if old, ok := k.vars[name]; ok {
-		stored -= len(name) + len(old)
-	}
-	if !exists {
-		k.take(stored - k.stored)
-		delete(k.vars, name)
-		k.stored = stored
-		return true
-	}
-	if stored += len(name) + len(value); stored > k.maxVars || !k.take(stored-k.stored) {
-		return false
-	}
-	if k.vars == nil {
-		k.vars = map[string][]byte{}
-	}
-	k.vars[name], k.stored = append([]byte(nil), value...), stored
-	return true
-}

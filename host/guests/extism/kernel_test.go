@@ -59,7 +59,7 @@ func TestKernelMemory(t *testing.T) {
 // TestVariables: a plugin keeps some, but not everything.
 func TestVariables(t *testing.T) {
 	const limit = 1 << 20
-	k := &kernel{maxVars: limit}
+	v := &variables{limit: limit}
 	half := make([]byte, limit/2)
 	steps := []struct {
 		name   string
@@ -78,11 +78,11 @@ func TestVariables(t *testing.T) {
 		{"d", half, true, true},
 	}
 	for i, s := range steps {
-		if got := k.set(s.name, s.value, s.exists); got != s.fits {
+		if got := v.set(s.name, s.value, s.exists); got != s.fits {
 			t.Errorf("step %d: %v", i, got)
 		}
 	}
-	if k.stored != len("b")+len("x")+len("d")+len(half) || len(k.vars) != 2 {
-		t.Errorf("%d bytes in %d variables", k.stored, len(k.vars))
+	if v.stored != len("b")+len("x")+len("d")+len(half) || len(v.values) != 2 {
+		t.Errorf("%d bytes in %d variables", v.stored, len(v.values))
 	}
 }

@@ -3,6 +3,8 @@ package extism
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,14 +83,14 @@ func (r *room) Give(bytes int) { r.used -= bytes }
 
 // TestVariablesCountUntilTheInstanceEnds: an instance keeps them between its calls.
 func TestVariablesCountUntilTheInstanceEnds(t *testing.T) {
-	r := &room{limit: 1000}
+	r := &room{limit: 1000 + variableCost}
 	p := New(Limits{Message: 1 << 20, Variables: 1 << 20, Memory: r}).(*plugin)
 	for _, tt := range []struct {
 		size, used int
 		set        bool
 	}{{900, 901, true}, {1000, 901, false}, {100, 101, true}, {0, 0, true}, {10, 11, true}} {
 		p.kernel.reset(nil)
-		if set := p.kernel.set("a", make([]byte, tt.size), tt.size > 0); set != tt.set || r.used != tt.used {
+		if set := p.kernel.vars.set("a", make([]byte, tt.size), tt.size > 0); set != tt.set || r.used != tt.used+variableCost {
 			t.Errorf("%d bytes: %t, %d bytes are used", tt.size, set, r.used)
 		}
 		p.kernel.forget()
@@ -100,6 +102,37 @@ func TestVariablesCountUntilTheInstanceEnds(t *testing.T) {
 		if p.Free(); r.used != 0 {
 			t.Errorf("%d bytes are used at the end", r.used)
 		}
+	}
+}
+
+// TestSmallVariablesCount: they take many times as much memory of the host as they store, also after they were deleted.
+func TestSmallVariablesCount(t *testing.T) {
+	const count = 100_000
+	r := &room{limit: 100 << 20}
+	p := New(Limits{Message: 1 << 20, Variables: 1 << 20, Memory: r}).(*plugin)
+	heap := func() int64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc) //nolint:gosec // less than the memory of the machine
+	}
+	before := heap()
+	for i := range count {
+		if !p.kernel.vars.set(strconv.FormatInt(int64(i), 36), []byte("x"), true) {
+			t.Fatalf("variable %d is refused", i)
+		}
+	}
+	if taken := heap() - before; int64(r.used) < taken {
+		t.Errorf("%d bytes count, and %d are taken", r.used, taken)
+	}
+	for i := range count {
+		p.kernel.vars.set(strconv.FormatInt(int64(i), 36), nil, false)
+	}
+	if taken := heap() - before; int64(r.used) < taken {
+		t.Errorf("after they were deleted, %d bytes count, and %d are taken", r.used, taken)
+	}
+	if p.Free(); r.used != 0 {
+		t.Errorf("%d bytes are used at the end", r.used)
 	}
 }
 

@@ -44,7 +44,7 @@ type plugin struct {
 // New returns the guest of one instance.
 func New(limits Limits) guests.Guest {
 	limits.Response = max(0, limits.Response)
-	return &plugin{limits: limits, kernel: kernel{limit: 4*limits.Message + limits.Response, maxVars: limits.Variables, maxBody: limits.Response, memory: limits.Memory}}
+	return &plugin{limits: limits, kernel: kernel{limit: 4*limits.Message + limits.Response, vars: variables{limit: limits.Variables, memory: limits.Memory}, maxBody: limits.Response, memory: limits.Memory}}
 }
 
 // Caller is the running call, as the functions of plugins use it.
@@ -121,8 +121,7 @@ func (p *plugin) Tell(c guests.Call, task uint32) error {
 // Free gives back the memory of an instance that ends.
 func (p *plugin) Free() {
 	p.kernel.uncount()
-	p.kernel.take(-p.kernel.stored)
-	p.kernel.vars, p.kernel.stored = nil, 0
+	p.kernel.vars.free()
 }
 
 // refused is the answer for a function that returned an error.
