@@ -3,6 +3,7 @@ package peering
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -195,8 +196,10 @@ func (p *Peering) Event(event watching.Event) {
 		p.known = ""
 	}
 	next := peeringState{event.Object, gone}
-	if all, _ := peers.ParseObject(event.Object, time.Now()); next.gone && len(all) == 0 {
-		next.object = nil
+	if next.gone {
+		if all, _ := peers.ParseObject(event.Object, time.Now()); len(all) == 0 {
+			next.object = nil
+		}
 	}
 	select {
 	case last := <-p.objects: // an older state is no longer needed
@@ -251,6 +254,10 @@ func (p *Peering) follow(ctx context.Context) {
 func (p *Peering) judge(ctx context.Context, object []byte) time.Time {
 	now := time.Now()
 	all, failures := peers.ParseObject(object, now)
+	if len(failures) == 1 && errors.Is(failures[0], peers.ErrTooMany) {
+		p.log.Warn().Msg(fmt.Sprintf("The peering object %s is ignored %s: %v", loggers.Quote(p.name), loggers.Scope(p.namespace), failures[0]))
+		return time.Time{}
+	}
 	for _, err := range failures {
 		p.log.Warn().Msg(fmt.Sprintf("A peer in %s is ignored: %v", loggers.Quote(p.name), err))
 	}

@@ -395,3 +395,29 @@ func TestPeeringObjectsThatAreMadeAgain(t *testing.T) {
 		t.Errorf("it is taken for deleted")
 	}
 }
+
+// TestPeeringObjectsWithTooManyRecords: anyone who may write the object could let all operators compute all the time. It changes nothing.
+func TestPeeringObjectsWithTooManyRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &meeting{}
+		p, log, leave := attend(t, m, settings.Peering{Name: "default", Lifetime: time.Minute, Priority: 5})
+		patch := func(body string) {
+			m.patch([]byte(body))
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		patch(`{"status":{"high":{"priority":6,"lastseen":"2000-01-01T00:00:00Z","lifetime":600}}}`)
+		if !p.IsOn() {
+			t.Fatal("a peer of a higher priority does not pause the operator")
+		}
+		var many strings.Builder
+		for i := range 30_000 {
+			fmt.Fprintf(&many, `"%d":7,`, i)
+		}
+		patch(`{"status":{` + many.String() + `"high":null}}`)
+		if text := log.String(); !p.IsOn() || !strings.Contains(text, "The peering object 'default' is ignored in 'ns': too many records of peers") || strings.Contains(text, "A peer in") {
+			t.Errorf("paused: %v, log:\n%.2000s", p.IsOn(), text)
+		}
+		leave()
+	})
+}

@@ -2,11 +2,14 @@ package peers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
 // Peers are the operators in one peering object, by their identities.
@@ -21,9 +24,19 @@ func (p Peers) String() string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
+// ErrTooMany says that a peering object has more records than operators evaluate.
+var ErrTooMany = errors.New("too many records of peers")
+
+// maxValues bounds the values of a peering object: 2,000 peers with what the API server keeps about their records. Each operator evaluates
+// the object at each change, and anyone who may write it could let all of them do so for a second.
+const maxValues = 20_000
+
 // ParseObject parses all peers of a peering object. It omits records that are invalid, and
-// returns one error for each of them.
+// returns one error for each of them. Of an object with too many records it returns ErrTooMany, and no peer.
 func ParseObject(object []byte, now time.Time) (Peers, []error) {
+	if err := bounded.JSON(object, maxValues); err != nil {
+		return nil, []error{fmt.Errorf("%w: %w", ErrTooMany, err)}
+	}
 	var body struct {
 		Status map[string]json.RawMessage `json:"status"`
 	}
