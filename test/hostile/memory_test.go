@@ -30,6 +30,14 @@ const leaves = {}; for (let i = 0; i < 98; i++) leaves["l".repeat(1000) + i] = (
 const dig = (n) => n < 48 ? kopf.execute({ ["c".repeat(1000)]: () => dig(n + 1) }) : kopf.execute(leaves); ` + on(`await dig(0);`),
 		count: 3, named: []sign{limit("ChildMemory")}, also: smallHost,
 	},
+	{
+		name: "references without an end", module: raw(func(m *rawModule) { m.code = forever(0xd2, 0, 0x1a) }), // ref.func, drop
+		rules: watchConfigMaps, act: func(t *testing.T, a *attacker) {
+			for i := range 10 {
+				a.ApplyIn(t, a.namespace, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: obj-%d}}", i))
+			}
+		}, named: []sign{says("computed too long")}, also: smallHost,
+	},
 }}
 
 // memory are attacks on the memory of instances, of the host and of logs.
