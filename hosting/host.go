@@ -32,6 +32,13 @@ const DefaultInstanceMemory = 2 << 30
 // they allow takes 5 GiB. With less, they are a part of the defaults.
 const enoughMemory = 8 << 30
 
+// compileMemory is the default of CompileMemory in a host with enough memory, in bytes. A compiler counts for no operator, and the kernel may
+// end it together with the host, so it has less in a host with less memory. leastCompileMemory is enough for CPython, which takes 180 MiB.
+const (
+	compileMemory      = 1 << 30
+	leastCompileMemory = 256 << 20
+)
+
 // ownMemory is what a host keeps for itself, in bytes, or half of its memory if that is less: for modules that are fetched and loaded at the
 // same time, for what the connections hold, and for the program.
 const ownMemory = 1 << 30
@@ -169,6 +176,7 @@ func New(o Options) *Host {
 		budget = operator.NewBudget(o.Memory - min(o.Memory/2, ownMemory))
 	}
 	o.Base.Host.InstanceMemory = cmp.Or(o.Base.Host.InstanceMemory, int(part*DefaultInstanceMemory))
+	o.Base.Host.CompileMemory = cmp.Or(o.Base.Host.CompileMemory, max(leastCompileMemory, int(part*compileMemory)))
 	o.Base.Host.Held = o.Base.Host.Held.WithPart(part)
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)

@@ -51,19 +51,21 @@ func TestLimitsInSmallContainers(t *testing.T) {
 		memory                              int64
 		own                                 int
 		instances, indices, bodies, patches int // in MiB
+		compilers                           int
 	}{
-		"unknown":         {0, 0, 2048, 1024, 512, 256},
-		"enough":          {64 << 30, 0, 2048, 1024, 512, 256},
-		"half of it":      {4 << 30, 0, 1024, 512, 256, 128},
-		"a small one":     {512 << 20, 0, 128, 64, 32, 16},
-		"a tiny one":      {64 << 20, 0, 16, 8, 8, 8},
-		"a limit by hand": {512 << 20, 1000 << 20, 1000, 1000, 32, 16},
+		"unknown":         {0, 0, 2048, 1024, 512, 256, 1024},
+		"enough":          {64 << 30, 0, 2048, 1024, 512, 256, 1024},
+		"half of it":      {4 << 30, 0, 1024, 512, 256, 128, 512},
+		"a small one":     {512 << 20, 0, 128, 64, 32, 16, 256},
+		"a tiny one":      {64 << 20, 0, 16, 8, 8, 8, 256},
+		"a limit by hand": {512 << 20, 1000 << 20, 1000, 1000, 32, 16, 1000},
 	} {
-		base := operator.Options{Host: host.Options{InstanceMemory: tt.own, Held: accounts.Limits{IndexMemory: tt.own}}}
+		base := operator.Options{Host: host.Options{InstanceMemory: tt.own, CompileMemory: tt.own, Held: accounts.Limits{IndexMemory: tt.own}}}
 		got := New(Options{Memory: tt.memory, Base: base}).options.Base.Host
 		for limit, sizes := range map[string][2]int{
 			"InstanceMemory": {got.InstanceMemory, tt.instances}, "IndexMemory": {got.Held.IndexMemory, tt.indices},
-			"BodyMemory": {got.Held.BodyMemory, tt.bodies}, "PatchMemory": {got.Held.PatchMemory, tt.patches},
+			"CompileMemory": {got.CompileMemory, tt.compilers},
+			"BodyMemory":    {got.Held.BodyMemory, tt.bodies}, "PatchMemory": {got.Held.PatchMemory, tt.patches},
 		} {
 			if sizes[0] != sizes[1]<<20 {
 				t.Errorf("%s: %s is %d MiB, want %d", name, limit, sizes[0]>>20, sizes[1])
