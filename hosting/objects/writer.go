@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +27,13 @@ import (
 // let a request take as long as the API server allows.
 const writers = 4
 
+// Events about the declarations of one namespace: so many at once, and then one each second. Authors who change their declarations again
+// and again would fill the storage of the cluster by the host.
+const (
+	eventsAtOnce = 1000
+	eventPause   = time.Second
+)
+
 // maxNote bounds the message of an event, in bytes, as the API server does.
 const maxNote = 1000
 
@@ -38,8 +46,9 @@ type writer struct {
 	rival func(host string, everywhere bool) // gets the name of another host that reports about the same objects: see isEverywhere
 	queue chan struct{}                      // has a token when an object may be pending
 
-	mu      sync.Mutex // guards objects
+	mu      sync.Mutex // guards the fields below
 	objects map[hosting.Key]*object
+	posted  map[string]*rate.Limiter // of events, by namespaces
 }
 
 // object is what is known about the status of one object.
@@ -60,7 +69,7 @@ type object struct {
 type seen struct{ status *api.Status }
 
 func newWriter(client dynamic.Interface, log zerolog.Logger) *writer {
-	w := &writer{log: log, rival: func(string, bool) {}, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
+	w := &writer{log: log, rival: func(string, bool) {}, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}, posted: map[string]*rate.Limiter{}}
 	w.patch = func(ctx context.Context, key hosting.Key, patch []byte) error {
 		_, err := client.Resource(resource(key.Kind)).Namespace(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 		return err
@@ -288,7 +297,7 @@ func (w *writer) write(ctx context.Context, key hosting.Key, uid string, status 
 }
 
 // announce posts events about the conditions that people have to know of at once. Events are
-// lost if they cannot be posted: the status tells the same.
+// lost if they cannot be posted, or if there are too many: the status says the same.
 func (w *writer) announce(ctx context.Context, key hosting.Key, o *object, status *api.Status) {
 	if now := status.Find(api.Ready); now != nil && now.Reason != "Loading" && differs(o.present.Find(api.Ready), now) {
 		w.event(ctx, key, o.uid, now, status.Is(api.Degraded))
@@ -308,8 +317,23 @@ func differs(before, now *api.Condition) bool {
 	return before == nil || before.Status != now.Status || before.Reason != now.Reason
 }
 
-// event posts an event about a condition.
+// mayPost reports whether there are not too many events about the declarations of a namespace.
+func (w *writer) mayPost(namespace string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	limit := w.posted[namespace]
+	if limit == nil {
+		limit = rate.NewLimiter(rate.Every(eventPause), eventsAtOnce)
+		w.posted[namespace] = limit
+	}
+	return limit.Allow()
+}
+
+// event posts an event about a condition, unless there are too many.
 func (w *writer) event(ctx context.Context, key hosting.Key, uid string, now *api.Condition, warning bool) {
+	if !w.mayPost(key.Namespace) {
+		return
+	}
 	kind := "Normal"
 	if warning {
 		kind = "Warning"

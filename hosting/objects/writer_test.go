@@ -357,3 +357,33 @@ func TestSlowNamespacesDelayNoOther(t *testing.T) {
 		}
 	})
 }
+
+// TestEventsAreBounded: an author who changes declarations all the time, or makes new ones, does not fill the storage of the cluster. Events
+// about the declarations of others are posted.
+func TestEventsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := newWriter(nil, zerolog.Nop()), &requests{}
+		w.post = r.created
+		changes := func(namespace string, count int) {
+			for i := range count {
+				k := hosting.Key{Kind: api.Namespaced, Namespace: namespace, Name: fmt.Sprint("op-", i)}
+				w.announce(t.Context(), k, &object{uid: fmt.Sprint(i)}, status("InvalidSpec", 1))
+			}
+		}
+		for _, step := range []struct {
+			namespace     string
+			pause         time.Duration
+			count, posted int
+		}{
+			{"ns", 0, 5000, eventsAtOnce},
+			{"ns", time.Minute, 5000, eventsAtOnce + 60},
+			{"other", 0, 10, eventsAtOnce + 70},
+		} {
+			time.Sleep(step.pause)
+			changes(step.namespace, step.count)
+			if _, events := r.sent(); len(events) != step.posted {
+				t.Errorf("%s: %d events, want %d", step.namespace, len(events), step.posted)
+			}
+		}
+	})
+}
