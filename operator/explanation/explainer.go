@@ -83,7 +83,7 @@ func (x *explainer) detect() error {
 		cause   **handling.Cause
 		initial bool
 	}{{&x.now, false}, {&x.start, true}} {
-		change, err := processing.Detect(&x.Settings.Persistence, x.handlers.Extra, causes.Observation{Body: x.body, Initial: of.initial})
+		change, err := processing.Detect(&x.Settings.Persistence, x.handlers, causes.Observation{Body: x.body, Initial: of.initial})
 		if err != nil {
 			return fmt.Errorf("the last handled state: %w", err)
 		}

@@ -290,7 +290,7 @@ func selected(t *testing.T, g *declared, metadata, spec string, initial bool) []
 		t.Fatal(err)
 	}
 	of := registry.ForResource(widgets)
-	change, err := processing.Detect(&settings.Default().Persistence, of.Extra, causes.Observation{Body: body, Initial: initial})
+	change, err := processing.Detect(&settings.Default().Persistence, of, causes.Observation{Body: body, Initial: initial})
 	if err != nil {
 		t.Fatal(err)
 	}

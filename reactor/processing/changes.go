@@ -27,8 +27,8 @@ func (p *Processor) detect(ctx context.Context, c *cycle) (*handling.Cause, erro
 	}
 	var k *handling.Change
 	var err error
-	c.Work(ctx, max(len(c.Raw), len(p.Handlers.Extra)*recordWork), func() { // of which the essence has each field
-		k, err = Detect(&p.Settings.Persistence, p.Handlers.Extra, causes.Observation{
+	c.Work(ctx, max(len(c.Raw), (len(p.Handlers.Extra)+len(p.Handlers.Inner))*recordWork), func() { // of which the essence has each field
+		k, err = Detect(&p.Settings.Persistence, p.Handlers, causes.Observation{
 			EventType: c.it.Type, Body: c.Body, Initial: c.memory.noticedByListing && !c.memory.handledOnce,
 		})
 	})
@@ -39,12 +39,18 @@ func (p *Processor) detect(ctx context.Context, c *cycle) (*handling.Cause, erro
 }
 
 // Detect compares the body of an observation with the last handled state on it, and returns
-// the change with its reason. It sets the other fields of the observation. The extra fields
-// are those that handlers watch.
+// the change with its reason. It sets the other fields of the observation. The fields that
+// the handlers watch belong to the state.
 //
-// Errors: a stores.CorruptedError, and those of the storages.
-func Detect(of *settings.Persistence, extra []dicts.Path, o causes.Observation) (*handling.Change, error) {
-	old, new, unchanged, err := essences(of, extra, o.Body)
+// Errors: a stores.CorruptedError, and those of the storages; dicts.ErrNotObject if a parent
+// of a watched field is not an object.
+func Detect(of *settings.Persistence, handlers *registries.Handlers, o causes.Observation) (*handling.Change, error) {
+	for _, field := range handlers.Inner { // storages are not asked for them
+		if _, _, err := dicts.Resolve(o.Body, field); err != nil {
+			return nil, fmt.Errorf("taking the field %s into the essence: %w", field, err)
+		}
+	}
+	old, new, unchanged, err := essences(of, handlers.Extra, o.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -218,6 +218,7 @@ type Handlers struct {
 	Requiring []*Handler   // changing handlers that require the finalizer
 	Owned     []string     // ids of the changing handlers, without duplicates
 	Extra     []dicts.Path // handled fields, which therefore belong to the essence; none is in another one
+	Inner     []dicts.Path // handled fields in those of Extra
 
 	// Kept reports which parts of a body the host decodes. Guests get the whole body.
 	Kept func(parent, key string) bool
@@ -262,29 +263,29 @@ func (r *Registry) ForResource(resource selectors.Resource) *Handlers {
 			handlers.Owned = append(handlers.Owned, h.ID)
 		}
 	}
+	var fields []dicts.Path
 	for _, h := range slices.Concat(handlers.Watching, handlers.Changing, handlers.Spawning) {
 		if len(h.Spec.Field) > 0 {
-			handlers.Extra = append(handlers.Extra, dicts.Path(h.Spec.Field))
+			fields = append(fields, dicts.Path(h.Spec.Field))
 		}
 	}
-	handlers.Extra = outermost(handlers.Extra)
+	handlers.Extra, handlers.Inner = outermost(fields)
 	return handlers
 }
 
-// outermost returns the fields that are in no other field, each once.
-func outermost(fields []dicts.Path) []dicts.Path {
+// outermost divides fields into those that are in no other field, and the rest. Each is
+// returned once.
+func outermost(fields []dicts.Path) (outer, inner []dicts.Path) {
 	type place struct {
 		taken  bool
 		inside map[string]*place
 	}
 	slices.SortStableFunc(fields, func(a, b dicts.Path) int { return len(a) - len(b) })
 	root := &place{}
-	return slices.DeleteFunc(fields, func(path dicts.Path) bool {
-		at := root
+	for _, path := range fields {
+		at, within := root, false
 		for _, key := range path {
-			if at.taken {
-				return true
-			}
+			within = within || at.taken
 			if at.inside == nil {
 				at.inside = map[string]*place{}
 			}
@@ -293,10 +294,16 @@ func outermost(fields []dicts.Path) []dicts.Path {
 			}
 			at = at.inside[key]
 		}
-		known := at.taken
+		switch {
+		case at.taken: // by the same field
+		case within:
+			inner = append(inner, path)
+		default:
+			outer = append(outer, path)
+		}
 		at.taken = true
-		return known
-	})
+	}
+	return outer, inner
 }
 
 // Count returns the number of handlers.
