@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"runtime"
 	"strconv"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 	"github.com/kopf-wasm/kopf/host/registration"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 )
 
 // ofTenant returns options of an operator of a tenant.
@@ -145,12 +145,12 @@ func TestDeclarationsAreChargedInFull(t *testing.T) {
 	for name, guest := range map[string]asm.Module{"types": types, "functions": functions, "exports": exports, "elements": elements} {
 		wasm, tenant := guest.Encode(), &accounts.Tenant{Budget: accounts.NewBudget(1 << 30)}
 		for range 2 { // what the first one leaves in the cache is no part of the second one
-			before := heapSize()
+			before := int64(boundedtest.InUse())
 			m, err := Load(t.Context(), "op.wasm", wasm, ofTenant(o, tenant))
 			if err != nil {
 				t.Fatal(err)
 			}
-			taken, charged := heapSize()-before, tenant.Memory()-m.codeSize
+			taken, charged := int64(boundedtest.InUse())-before, tenant.Memory()-m.codeSize
 			if charged < taken || charged > 3*taken+64<<10 {
 				t.Errorf("%s: %d bytes are charged for %d", name, charged, taken)
 			}
@@ -195,9 +195,9 @@ func TestInstancesAreChargedInFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			startDaemons(t, m, 1)
-			heap, used := heapSize(), m.options.Memories.Used()
+			heap, used := int64(boundedtest.InUse()), m.options.Memories.Used()
 			startDaemons(t, m, instances)
-			taken, charged := (heapSize()-heap)/instances, (m.options.Memories.Used()-used)/instances
+			taken, charged := (int64(boundedtest.InUse())-heap)/instances, (m.options.Memories.Used()-used)/instances
 			if taken > charged+usualOverhead {
 				t.Errorf("an instance is charged %d bytes, and takes %d", charged, taken)
 			}
@@ -206,13 +206,4 @@ func TestInstancesAreChargedInFull(t *testing.T) {
 			}
 		})
 	}
-}
-
-// heapSize is the size of all objects that are in use, in bytes.
-func heapSize() int64 {
-	runtime.GC()
-	runtime.GC() // what finalizers have let go
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc) //nolint:gosec // less than the memory of the machine
 }

@@ -1,11 +1,11 @@
 package host
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 )
 
 // scatteredPages is how many pages of its memory a scatterer changes.
@@ -111,7 +111,7 @@ func TestLargeStacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := heapInUse()
+	before := boundedtest.InUse()
 	var tasks []*Task
 	for range 5 {
 		task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
@@ -120,19 +120,10 @@ func TestLargeStacks(t *testing.T) {
 		}
 		tasks = append(tasks, task)
 	}
-	if more := heapInUse() - before; more > 4<<20 {
+	if more := boundedtest.InUse() - before; more > 4<<20 {
 		t.Errorf("%d waiting instances take %d MiB of the heap", len(tasks), more>>20)
 	}
 	for _, task := range tasks {
 		task.Release(t.Context())
 	}
-}
-
-// heapInUse is what the heap of the process holds, in bytes.
-func heapInUse() int {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
 }

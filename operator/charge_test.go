@@ -14,20 +14,12 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/operator/guesttest"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
-
-// heapSize is the size of all objects that are in use, in bytes.
-func heapSize() int64 {
-	runtime.GC()
-	runtime.GC() // what finalizers have let go
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc) //nolint:gosec // less than the memory of the machine
-}
 
 // handlers is a registration of handlers of one resource, each with more options.
 func handlers(count int, id, options string) []byte {
@@ -57,7 +49,7 @@ func TestRegistrationsAreChargedInFull(t *testing.T) {
 		"fields":        handlers(1000, "", `,"field":[`+list(150, `"a%d"`)+`]`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := heapSize()
+			before := int64(boundedtest.InUse())
 			r, err := registration.Parse(text)
 			if err != nil {
 				t.Fatal(err)
@@ -66,7 +58,7 @@ func TestRegistrationsAreChargedInFull(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			taken, charged := heapSize()-before+int64(len(text)), registration.Size(text, r)
+			taken, charged := int64(boundedtest.InUse())-before+int64(len(text)), registration.Size(text, r)
 			if charged < taken || charged > 5*taken {
 				t.Errorf("%d bytes are charged for %d", charged, taken)
 			}

@@ -187,12 +187,12 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// meant returns a question about similar commands, or an empty text without any.
-func meant(commands []string) string {
-	if len(commands) == 0 {
+// meant returns a question about similar commands or flags, or an empty text without any.
+func meant(similar []string) string {
+	if len(similar) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(": did you mean %s?", strings.Join(commands, " or "))
+	return fmt.Sprintf(": did you mean %s?", strings.Join(similar, " or "))
 }
 
 // meantFlag returns a question about flags with names similar to that of an unknown one, or an empty text.

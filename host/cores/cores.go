@@ -94,13 +94,8 @@ func (s *Share) Insist(granted chan struct{}) {
 // cause names the rate, if this is why there was no core.
 func (s *Share) Enter(ctx context.Context) error {
 	granted := s.owner.ask(s)
-	if granted == nil {
+	if comes(ctx, granted) {
 		return nil
-	}
-	select {
-	case <-granted:
-		return nil
-	case <-ctx.Done():
 	}
 	if withdrawn, exhausted := s.owner.withdraw(s, granted); withdrawn {
 		return exhausted.Because(context.Cause(ctx))
@@ -108,20 +103,28 @@ func (s *Share) Enter(ctx context.Context) error {
 	return nil // the core was granted meanwhile
 }
 
-// Await waits for a core that a call has asked for to continue. After the end of the context, it waits as insist,
+// Await waits for a core that a call has asked for to continue. After the end of the context, it waits as Insist,
 // because the call has to end. The result says why it has waited until then; nil: for other calls.
 func (s *Share) Await(ctx context.Context, granted chan struct{}) *RateError {
-	if granted == nil {
+	if comes(ctx, granted) {
 		return nil
-	}
-	select {
-	case <-granted:
-		return nil
-	case <-ctx.Done():
 	}
 	exhausted := s.owner.insist(s, granted)
 	<-granted
 	return exhausted
+}
+
+// comes waits for a core that was asked for, and reports whether it comes before the end of the context.
+func comes(ctx context.Context, granted chan struct{}) bool {
+	if granted == nil {
+		return true
+	}
+	select {
+	case <-granted:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Compute runs a function of the host that only computes for the operator of the share. It waits for a core, and takes time of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
@@ -59,7 +60,7 @@ func TestNothingKeepsBodies(t *testing.T) {
 			return kept
 		},
 	} {
-		before := liveHeap()
+		before := boundedtest.InUse()
 		objects := make([]*Object, count)
 		for i := range objects {
 			text := fmt.Appendf(nil, `{"metadata":{"name":"n%d","namespace":"ns","uid":"u%d"},"spec":{"text":%q}}`, i, i, strings.Repeat("x", size))
@@ -71,17 +72,9 @@ func TestNothingKeepsBodies(t *testing.T) {
 		}
 		kept := keep(objects)
 		clear(objects)
-		if grown := liveHeap() - before; grown > count*size/8 {
+		if grown := boundedtest.InUse() - before; grown > count*size/8 {
 			t.Errorf("%s keep %d MiB of %d bodies of %d MiB", name, grown>>20, count, size>>20)
 		}
 		runtime.KeepAlive(kept)
 	}
-}
-
-func liveHeap() int {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc) //nolint:gosec // a size
 }

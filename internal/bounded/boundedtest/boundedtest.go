@@ -41,3 +41,12 @@ func Allocated(do func()) int {
 	runtime.ReadMemStats(&after)
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
+
+// InUse returns the size of all objects of the process that are in use, in bytes.
+func InUse() int {
+	runtime.GC()
+	runtime.GC() // what cleanups have let go
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc) //nolint:gosec // less than the memory of the machine
+}
