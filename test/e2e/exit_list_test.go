@@ -26,7 +26,7 @@ func TestExitDuringListing(t *testing.T) {
 	if begun-before > 20 { // of the time between the signal and the message
 		t.Errorf("%d daemons have begun after the stop signal", begun-before)
 	}
-	if took > patience/3 {
+	if took > prompt {
 		t.Errorf("the exit took %v", took)
 	}
 	if ended := len(p.stderr.With("Daemon 'daemonFn' has exited on request")); ended != begun {

@@ -37,7 +37,13 @@ func (s space) sharers(t *testing.T) *sharers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sharers{space: s, watches: watches, handled: map[string][]string{}}
+	all := &sharers{space: s, watches: watches, handled: map[string][]string{}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the operators:\n%s", all.log.String())
+		}
+	})
+	return all
 }
 
 // login returns a login with a configuration.
@@ -51,7 +57,7 @@ func (s space) login(config *rest.Config) func(context.Context) (*credentials.In
 func (s *sharers) run(t *testing.T, name string, config *rest.Config) {
 	t.Helper()
 	o := operator.Options{
-		Settings: apart(name), Namespaces: []string{s.namespace}, Login: s.login(config), Watches: s.watches, Log: zerolog.New(&s.log),
+		Settings: apart(name), Namespaces: []string{s.namespace}, Login: s.login(config), Watches: s.watches, Log: zerolog.New(&s.log).With().Timestamp().Logger(),
 		Guests: []guests.Guest{native{name, func(object string, _ guests.Env) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -18,8 +18,12 @@ import (
 	"github.com/kopf-wasm/kopf/test/clustertest"
 )
 
-// patience is how long anything may take that takes a moment usually.
-const patience = 90 * time.Second
+// patience is how long anything may take that takes a moment usually. It is longer than what the operator itself waits for, such as
+// the two minutes for which a right is trusted that cannot be asked about.
+const patience = 3 * time.Minute
+
+// prompt is less than what an operator waits for at its exit, if anything does not end by itself.
+const prompt = 45 * time.Second
 
 // Annotations of the reference.
 const (

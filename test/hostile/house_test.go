@@ -29,7 +29,7 @@ import (
 )
 
 // patience is how long anything may take that takes a moment usually.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // Resources that tests use.
 var (
