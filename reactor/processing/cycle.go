@@ -23,10 +23,6 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// longestSleep is the maximum sleep for delayed handlers. The object is then touched, so
-// that the logs show that it is not forgotten.
-const longestSleep = 10 * time.Minute
-
 // cycle is what the worker of an object does about one event. Only a cycle waits, reads
 // and patches. Decisions about handlers are made without it: see decision.go.
 type cycle struct {
@@ -38,6 +34,7 @@ type cycle struct {
 	held    *generations.Generation // nil after release
 	starts  *daemons.Starts         // the daemons and timers of this cycle; nil: none
 	own     bool                    // the operator's last patch is why the object is handled
+	waits   bool                    // the object waits for delayed handlers when the cycle has ended
 	crowded error                   // why the account refused to keep the body for them; nil: it did not
 }
 
@@ -78,11 +75,24 @@ func (c *cycle) Target() patching.Target {
 // It reports whether the throttling has ended.
 func (c *cycle) throttled(ctx context.Context) bool {
 	c.release()
+	defer c.p.Memories.occupy(sleeperCost)()
 	if c.queue.SleepFor(ctx, time.Until(c.memory.throttledUntil()), queueing.Throttled) > 0 {
 		return false
 	}
 	c.memory.unthrottle(c.aside())
 	return true
+}
+
+// settled ends the handling of an event, and reports whether it was without an error. After one, the object is throttled.
+func (c *cycle) settled(ctx context.Context, err error) bool {
+	if c.memory.judge(ctx, err, c.aside(), c.p.Settings.Queueing.ErrorDelays) && c.it.Type != watching.Deleted && !c.throttled(ctx) {
+		return false // for a newer event of the object, or because the operator exits
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, handling.ErrExiting) {
+		c.p.Completion.Fail() // maybe no event follows
+		c.p.Completion.Done(c.it.Meta.Key())
+	}
+	return err == nil
 }
 
 // slowDown lets an object wait with which the operator triggers itself too often. A newer
@@ -93,6 +103,7 @@ func (c *cycle) slowDown(ctx context.Context, chain *loops.Chain, pause time.Dur
 	if loop, first := c.p.Loops.Report(chain, object, time.Now()); first {
 		c.aside().Warn(fmt.Sprintf("The operator triggers itself: %s. It is slowed down.", loop))
 	}
+	defer c.p.Memories.occupy(sleeperCost)()
 	c.queue.SleepFor(ctx, pause, queueing.Looping)
 	chain.Paused()
 }
@@ -160,7 +171,7 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 			done, err = c.apply(ctx, next, clean)
 			version = done.Version
 			c.memory.leave(of, done.Remaining)
-			if clean || err != nil || done.Gone || done.Version != "" || len(done.Remaining) > 0 {
+			if clean || c.waits || err != nil || done.Gone || done.Version != "" || len(done.Remaining) > 0 {
 				break
 			}
 			c.Patch.Release(context.WithoutCancel(ctx), 0)
@@ -174,12 +185,21 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// decide makes the plan on the newest known state. If a newer state is expected, and there
-// is nothing to patch, it makes the plan on the newer state.
+// soon is a delay of handlers that is not worth a request: to touch an object takes about as long.
+const soon = 40 * time.Millisecond
+
+// decide makes the plan on the newest known state. If there is nothing to patch, but a newer state is expected, it makes the plan on
+// the newer state; and if handlers are due soon, when they are.
 func (c *cycle) decide(ctx context.Context, clean bool) (plan, error) {
 	next, err := c.plan(ctx, clean)
-	if err != nil || !next.stale || !c.Patch.Empty() {
+	if err != nil || !c.Patch.Empty() {
 		return next, err
+	}
+	if !next.stale {
+		if len(next.delays) == 0 || slices.Min(next.delays) > soon || c.queue.SleepFor(ctx, slices.Min(next.delays), queueing.Retrying) > 0 {
+			return next, nil
+		}
+		return c.plan(ctx, clean)
 	}
 	newer, err := c.catchUp(ctx)
 	if err != nil || !newer {
@@ -211,9 +231,8 @@ type applied struct {
 	idle bool // there was nothing to patch and nothing to wait for
 }
 
-// apply patches the object if there is something to patch. Otherwise it sleeps until the
-// next handler is due, or until an event arrives. After a full sleep it touches the
-// object, to get an event.
+// apply patches the object if there is something to patch. Otherwise it lets the object wait until the
+// next handler is due, or until an event arrives.
 func (c *cycle) apply(ctx context.Context, next plan, clean bool) (applied, error) {
 	c.starts.Start()
 	done, err := c.patchOrSleep(ctx, next.delays, clean)
@@ -230,7 +249,7 @@ func (c *cycle) apply(ctx context.Context, next plan, clean bool) (applied, erro
 	return done, err
 }
 
-// patchOrSleep patches the object, or sleeps for the shortest delay. It sleeps also after a patch without effect, because no event
+// patchOrSleep patches the object, or lets it wait for the shortest delay: also after a patch without effect, because no event
 // follows; in Kopf, the delayed handlers are then forgotten. If the patch has what an earlier cycle has left over, the caller continues.
 //
 // Kopf: kopf._core.actions.application (v1.45).
@@ -254,34 +273,20 @@ func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration, clean 
 		}
 		return applied{done, false}, nil
 	}
-	if left := c.sleep(ctx, delay); left > 0 {
-		c.aside().Debug(fmt.Sprintf("Sleeping was interrupted by new changes, %v seconds left.", left.Seconds()))
-		return applied{done, false}, nil
+	if delay > 0 {
+		return applied{done, false}, c.postpone(delay)
 	}
-	done, err = c.touch(ctx)
+	touch, err := c.touch(time.Now())
+	if err != nil {
+		return applied{}, err
+	}
+	done, err = c.p.Writer.Write(ctx, c.Target(), touch, c.queue.Hooks(ctx))
 	return applied{done, false}, err
 }
 
-func (c *cycle) sleep(ctx context.Context, delay time.Duration) (left time.Duration) {
-	switch {
-	case delay > longestSleep:
-		c.aside().Debug(fmt.Sprintf("Sleeping for %v (capped %v) seconds for the delayed handlers.", delay.Seconds(), longestSleep.Seconds()))
-	case delay > 0:
-		c.aside().Debug(fmt.Sprintf("Sleeping for %v seconds for the delayed handlers.", delay.Seconds()))
-	default:
-		return 0
-	}
-	c.release()
-	defer c.p.Generation.Services.Tally.Delay()()
-	return c.queue.SleepFor(ctx, min(delay, longestSleep), queueing.Retrying)
-}
-
 // touch makes a change without a meaning, to get an event of the object.
-func (c *cycle) touch(ctx context.Context) (patching.Written, error) {
-	value := stores.FormatTime(time.Now())
-	touch := patching.New(nil)
-	if err := c.p.Settings.Persistence.Progress.Touch(c.Body, &touch.Merge, &value); err != nil {
-		return patching.Written{}, err
-	}
-	return c.p.Writer.Write(ctx, c.Target(), touch, c.queue.Hooks(ctx))
+func (c *cycle) touch(at time.Time) (*patching.Patch, error) {
+	value, touch := stores.FormatTime(at), patching.New(nil)
+	err := c.p.Settings.Persistence.Progress.Touch(c.Body, &touch.Merge, &value)
+	return touch, err
 }

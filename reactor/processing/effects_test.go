@@ -1,10 +1,12 @@
 package processing
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/kopf-wasm/kopf/stores"
 )
 
 // declared is a scripted guest with a registration.
@@ -72,7 +75,7 @@ func TestPatchesWithoutEffectKeepDelays(t *testing.T) {
 				p := newProcessor(registry, server)
 				qs := queueing.Of(p.Settings)
 				qs.SetEvery(true)
-				qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string { return p.handleOne(ctx, it, q) }
+				qs.Process = p.handle
 				ctx, cancel := context.WithCancel(t.Context())
 				server.changed = func() {
 					qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Modified, Object: server.Object, Meta: watching.Meta{UID: "uid", ResourceVersion: fmt.Sprint(server.Version)}}})
@@ -88,6 +91,43 @@ func TestPatchesWithoutEffectKeepDelays(t *testing.T) {
 				}
 				if calls != 3 {
 					t.Errorf("%d attempts in 2.5 minutes, want 3", calls)
+				}
+				qs.Drain(cancel, 0)
+			})
+		})
+	}
+}
+
+// TestHandlersThatAreDueSoonNeedNoTouch: the request would take longer than the rest of their delay.
+func TestHandlersThatAreDueSoonNeedNoTouch(t *testing.T) {
+	for delay, want := range map[time.Duration]int{soon: 0, soon + time.Millisecond: 1} {
+		t.Run(delay.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun, touches := time.Now(), 0
+				resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
+				guest := &reactortest.Scripted{Begin: begun, Scripts: map[string][]string{"fn": {`{"step":"done"}`}}}
+				registry, err := registries.New(declared{guest, []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				record := fmt.Sprintf(`{"started":%q,"delayed":%q,"retries":1,"success":false,"failure":false}`, stores.FormatTime(begun), stores.FormatTime(begun.Add(delay)))
+				server := &exact{}
+				server.Object = []byte(strings.Replace(string(reactortest.NewObject(0)), `"metadata":{`, fmt.Sprintf(`"metadata":{"annotations":{"kopf.zalando.org/fn":%q},`, record), 1))
+				p := newProcessor(registry, server)
+				qs := queueing.Of(p.Settings)
+				qs.Process = p.handle
+				ctx, cancel := context.WithCancel(t.Context())
+				server.changed = func() {
+					if bytes.Contains(server.Patch, []byte(`"kopf.zalando.org/touch-dummy":"`)) {
+						touches++
+					}
+					qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Modified, Object: server.Object, Meta: watching.Meta{UID: "uid", ResourceVersion: fmt.Sprint(server.Version)}}})
+				}
+				server.changed()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if len(guest.Invocations) != 1 || touches != want {
+					t.Errorf("%d attempts, %d touches, want 1 and %d", len(guest.Invocations), touches, want)
 				}
 				qs.Drain(cancel, 0)
 			})

@@ -30,7 +30,7 @@ func TestExitDuringListing(t *testing.T) {
 		p := newProcessor(registry, reactortest.Unchanging(reactortest.NewObject(1)))
 		p.Engine.Execution = p.Execution(progression.AllAtOnce, handling.ModeTemporary)
 		qs := queueing.New(2)
-		qs.Process, qs.Idle = p.handleOne, time.Second
+		qs.Process, qs.Idle = p.handle, time.Second
 		working, cancel := context.WithCancel(t.Context())
 		for n := range objects {
 			meta := watching.Meta{UID: fmt.Sprint("uid-", n), Name: fmt.Sprint("example-", n), Namespace: "default"}

@@ -40,7 +40,7 @@ func TestLostObjectsDoNotWaitForIndices(t *testing.T) {
 						return ""
 					}
 					<-let
-					return p.handleOne(ctx, it, q)
+					return p.handle(ctx, it, q)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Added, Object: reactortest.NewObject(1), Meta: watching.Meta{UID: "uid-1"}}})

@@ -233,6 +233,22 @@ func NewMemories() *Memories {
 // memory for one more ends.
 const objectCost = 1 << 10
 
+// sleeperCost is what the worker of an object keeps while it sleeps, in bytes: the stack of its goroutine, and what it has decoded.
+const sleeperCost = 24 << 10
+
+// occupy counts what an object takes in addition, in bytes, until the returned function is called.
+func (m *Memories) occupy(bytes int64) (over func()) {
+	m.force(bytes)
+	return func() { m.Account.Charged().Give(bytes) }
+}
+
+// force counts memory that nothing can do without.
+func (m *Memories) force(bytes int64) {
+	if err := m.Account.Charged().Force(bytes); err != nil && m.Scarce != nil {
+		m.Scarce(err)
+	}
+}
+
 // recall returns the memory of an object, and creates it if necessary.
 func (m *Memories) recall(key string, byListing bool) *memory {
 	m.mu.Lock()
@@ -244,9 +260,7 @@ func (m *Memories) recall(key string, byListing bool) *memory {
 			item.memo = memos.New(m.Base, m.Account)
 		}
 		m.items[key] = item
-		if err := m.Account.Charged().Force(objectCost); err != nil && m.Scarce != nil {
-			m.Scarce(err)
-		}
+		m.force(objectCost)
 	}
 	return item
 }

@@ -77,7 +77,7 @@ func TestOnceEndsWithPatchesWithoutEffect(t *testing.T) {
 				p.Completion.Listed(dimensions.Key{})
 				qs := queueing.Of(p.Settings)
 				qs.SetEvery(true)
-				qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string { return p.handleOne(ctx, it, q) }
+				qs.Process = p.handle
 				ctx, cancel := context.WithCancel(t.Context())
 				put := func(kind string) {
 					qs.Put(ctx, queueing.Item{Event: watching.Event{Type: kind, Object: server.Object, Meta: watching.Meta{UID: "uid", ResourceVersion: fmt.Sprint(server.Version)}}})

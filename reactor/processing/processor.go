@@ -142,17 +142,10 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	if errors.Is(err, queueing.ErrLost) {
 		return "", false, false // the end of the work on the object follows
 	}
-	if err == nil && version == "" && c.it.ConsistentAt.IsZero() {
+	if err == nil && version == "" && c.it.ConsistentAt.IsZero() && !c.waits {
 		c.memory.chain = nil // no event follows
 	}
-	if c.memory.judge(ctx, err, c.aside(), p.Settings.Queueing.ErrorDelays) && it.Type != watching.Deleted && !c.throttled(ctx) {
-		return version, false, false // for a newer event of the object, or because the operator exits
-	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, handling.ErrExiting) {
-		p.Completion.Fail() // maybe no event follows
-		p.Completion.Done(it.Meta.Key())
-	}
-	return version, err == nil, false
+	return version, c.settled(ctx, err), false
 }
 
 // newCycle begins the handling of an event. The caller must release the cycle, even after

@@ -1,6 +1,7 @@
 package processing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +64,16 @@ func newProcessor(registry *registries.Registry, server http.RoundTripper) *Proc
 	return p
 }
 
-// handleOne handles an event as the queue of its object does.
-func (p *Processor) handleOne(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
+// handle is the Process of queues.
+func (p *Processor) handle(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
 	p.Generation.Hold()
 	version, _ = p.Process(ctx, it, q)
 	return version
+}
+
+// handleOne handles an event without queues, and what is postponed.
+func (p *Processor) handleOne(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
+	return cmp.Or(p.handle(ctx, it, q), queueing.Continue(ctx, q))
 }
 
 // newBenchProcessor makes a processor with one handler of creations.

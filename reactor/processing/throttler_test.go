@@ -21,7 +21,7 @@ import (
 
 // throttled runs work as the worker of an object does.
 func throttled(ctx context.Context, th *throttler, q *queueing.Queue, delays backoffs.Backoffs, work func() error) {
-	p := &Processor{}
+	p := &Processor{Memories: NewMemories()}
 	c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: p, queue: q, memory: &memory{}}
 	c.memory.trouble.Store(&trouble{throttler: *th})
 	defer func() { *th = c.memory.troubled().throttler }()
@@ -108,7 +108,7 @@ func TestThrottlingOfTwoVersions(t *testing.T) {
 		for _, begin := range []time.Duration{0, time.Second / 2} {
 			workers.Go(func() {
 				time.Sleep(begin)
-				c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: &Processor{}, queue: queueing.Alone(), memory: object}
+				c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: &Processor{Memories: NewMemories()}, queue: queueing.Alone(), memory: object}
 				for _, err := range []error{errors.New("boo"), nil} {
 					if object.judge(t.Context(), err, c.Log, backoffs.Seconds(1)) {
 						c.throttled(t.Context())

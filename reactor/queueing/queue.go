@@ -21,8 +21,9 @@ type Queue struct {
 	nudged  bool          // the next sleep ends at once
 	hasSlot bool          // its worker waits for nothing
 	place   *place        // of its worker; set before the worker exists, then by the worker alone
-	why     Why           // what its worker waits for; empty: it does not sleep
-	until   time.Time     // when the sleep ends
+	sleep   sleep         // of its worker
+
+	postponed *postponed // what the worker continues before the next event; nil: nothing
 
 	lose context.CancelCauseFunc // ends what the worker waits for in Unhurried, with ErrLost; nil: it does not wait
 }
@@ -34,7 +35,7 @@ var ErrLost = errors.New("the object belongs to another replica")
 // waits for a worker, and without a body, which cannot be read any more. So the memory of
 // objects without bodies is bounded by the objects that exist.
 func (q *Queue) vanished() bool {
-	return q.ready && len(q.pending) == 1 && q.pending[0].Type == watching.Added && q.pending[0].Bodiless
+	return q.ready && q.postponed == nil && len(q.pending) == 1 && q.pending[0].Type == watching.Added && q.pending[0].Bodiless
 }
 
 // add appends an event, or replaces the last one if only the newest state matters.

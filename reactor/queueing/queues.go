@@ -54,6 +54,7 @@ type Queues struct {
 	objects map[string]*Queue
 	awaited map[string]awaited // versions of the operator's patches by object
 	ready   []*Queue           // objects with events and without a worker, and those that have vanished
+	woken   []*Queue           // objects whose wait is over: they come first
 	gone    int                // number of the vanished ones
 	busy    int                // number of objects with a worker
 	slots   int                // number of objects whose worker waits for nothing
@@ -100,6 +101,7 @@ func (qs *Queues) Put(ctx context.Context, it Item) {
 	}
 	it.arrived = time.Now()
 	q.add(it, qs.every)
+	q.postponed.end()
 	qs.dispatch(ctx)
 }
 
@@ -155,6 +157,7 @@ func (qs *Queues) nudge(key string) {
 	if q, ok := qs.objects[key]; ok {
 		q.nudged = true
 		q.token()
+		q.postponed.end()
 	}
 }
 
@@ -167,6 +170,7 @@ func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
 	close(qs.closing)
 	for _, q := range qs.objects {
 		q.token()
+		q.postponed.end()
 	}
 	qs.mu.Unlock()
 	done := make(chan struct{})
@@ -185,12 +189,14 @@ func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
 	qs.mu.Unlock()
 	cancel()
 	<-done
-	qs.forget()
+	for _, p := range qs.forget() {
+		p.drop()
+	}
 	return left
 }
 
-// forget drops the events that are no longer handled.
-func (qs *Queues) forget() {
+// forget drops the events that are no longer handled, and returns what no worker continues.
+func (qs *Queues) forget() (left []*postponed) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	for _, q := range qs.objects {
@@ -198,7 +204,11 @@ func (qs *Queues) forget() {
 			qs.give(&it)
 			it.Drop()
 		}
+		if q.postponed != nil {
+			left = append(left, q.postponed)
+		}
 	}
+	return left
 }
 
 // Undeleted returns the keys of the objects whose deletion still waits. After Drain, nothing handles it.

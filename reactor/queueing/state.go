@@ -32,7 +32,11 @@ func (qs *Queues) State(key string) State {
 	if !ok {
 		return State{}
 	}
-	return State{Waiting: len(q.pending), Working: !q.ready, Why: q.why, Until: q.until}
+	s := q.sleep
+	if p := q.postponed; p != nil && p.timer != nil {
+		s = p.sleep
+	}
+	return State{Waiting: len(q.pending), Working: !q.ready, Why: s.why, Until: s.until}
 }
 
 // SleepFor is as Sleep, and says what is waited for.
@@ -40,13 +44,19 @@ func (q *Queue) SleepFor(ctx context.Context, d time.Duration, why Why) time.Dur
 	if d <= 0 {
 		return q.Sleep(ctx, d)
 	}
-	q.note(why, time.Now().Add(d))
-	defer q.note("", time.Time{})
+	q.note(sleep{why, time.Now().Add(d)})
+	defer q.note(sleep{})
 	return q.Sleep(ctx, d)
 }
 
-func (q *Queue) note(why Why, until time.Time) {
+// sleep is what an object waits for, and until when; zero: it does not wait.
+type sleep struct {
+	why   Why
+	until time.Time
+}
+
+func (q *Queue) note(s sleep) {
 	q.owner.mu.Lock()
 	defer q.owner.mu.Unlock()
-	q.why, q.until = why, until
+	q.sleep = s
 }

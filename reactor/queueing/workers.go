@@ -31,7 +31,7 @@ func (qs *Queues) assign(ctx context.Context) *Queue {
 		return nil
 	}
 	q := qs.pop()
-	for ; q != nil && len(q.pending) == 0; q = qs.pop() {
+	for ; q != nil && len(q.pending) == 0 && q.postponed == nil; q = qs.pop() {
 		qs.gone--
 	}
 	if q == nil {
@@ -46,13 +46,17 @@ func (qs *Queues) assign(ctx context.Context) *Queue {
 
 // pop takes the first of the ready objects; nil if there is none.
 func (qs *Queues) pop() *Queue {
-	if len(qs.ready) == 0 {
+	from := &qs.ready
+	if len(qs.woken) > 0 {
+		from = &qs.woken
+	}
+	if len(*from) == 0 {
 		return nil
 	}
-	q := qs.ready[0]
-	qs.ready[0] = nil
-	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
-		qs.ready = nil // frees the old array
+	q := (*from)[0]
+	(*from)[0] = nil
+	if *from = (*from)[1:]; len(*from) == 0 {
+		*from = nil // frees the old array
 	}
 	return q
 }
@@ -87,21 +91,32 @@ func (qs *Queues) idle(ctx context.Context) (q *Queue) {
 	return q
 }
 
-// handle handles the next event of an object.
+// handle handles the next event of an object, or continues after a wait.
 func (qs *Queues) handle(ctx context.Context, q *Queue) {
+	if then, left := q.postponed.resume(); then != nil {
+		qs.await(q.key, then(ctx, left, q))
+		return
+	}
 	it := qs.take(q)
 	defer qs.give(&it) // handlers may wait for long, so what they keep counts, too
 	q.place.wait(ctx)
 	defer q.Rest()
 	version := qs.Process(ctx, it, q)
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	switch {
-	case version != "":
-		qs.awaited[q.key] = awaited{version, time.Now().Add(qs.patience)}
-	case it.Type == watching.Deleted:
+	if qs.await(q.key, version); version == "" && it.Type == watching.Deleted {
+		qs.mu.Lock()
+		defer qs.mu.Unlock()
 		delete(qs.awaited, q.key)
 	}
+}
+
+// await notes the version of a patch; empty: there was none.
+func (qs *Queues) await(key, version string) {
+	if version == "" {
+		return
+	}
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.awaited[key] = awaited{version, time.Now().Add(qs.patience)}
 }
 
 // take removes the next event of an object from its queue.
@@ -131,16 +146,27 @@ func (qs *Queues) next(ctx context.Context, q *Queue) *Queue {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	q.stand()
-	qs.busy--
-	if len(q.pending) > 0 {
-		q.ready, q.place = true, qs.beginning.join()
-		qs.ready = append(qs.ready, q)
-	} else {
-		delete(qs.objects, q.key)
+	if !q.postponed.begin(ctx) {
+		qs.leave(q)
 	}
 	mine := qs.assign(ctx)
 	qs.dispatch(ctx)
 	return mine
+}
+
+// leave takes the worker from an object. The object gets one again if there is more to do.
+func (qs *Queues) leave(q *Queue) {
+	qs.busy--
+	switch {
+	case q.postponed != nil: // it has begun before others
+		q.ready = true
+		qs.woken = append(qs.woken, q)
+	case len(q.pending) > 0:
+		q.ready, q.place = true, qs.beginning.join()
+		qs.ready = append(qs.ready, q)
+	default:
+		delete(qs.objects, q.key)
+	}
 }
 
 func (qs *Queues) occupy(ctx context.Context, places int) {
