@@ -2,8 +2,8 @@
 # Builds a guest module from Rust: rust-wasm.sh OUT CRATE [TARGET]
 # The target is wasm32-unknown-unknown, or wasm32-wasip1.
 # It takes the tool chain that is there: one with the target
-# (rustup target add wasm32-unknown-unknown), or Debian's, which builds the standard
-# library too. As root on Debian it installs the latter. Otherwise it says what is
+# (rustup target add wasm32-unknown-unknown), or that of Debian (scripts/debianrust).
+# As root on Debian it installs the latter. Otherwise it says what is
 # missing, and succeeds without a module: except in CI, where that is a failure.
 set -eu
 unset MAKEFLAGS MFLAGS # the caller shares no job server with us
@@ -13,10 +13,8 @@ if [ $# -ne 2 ] && [ $# -ne 3 ]; then
 fi
 target=${3:-wasm32-unknown-unknown}
 packages="rustc-web cargo-web rust-web-src lld-19"
-libc=
 if [ "$target" = wasm32-wasip1 ]; then
 	packages="$packages wasi-libc"
-	libc=/usr/lib/wasm32-wasi
 fi
 mkdir -p "$(dirname "$1")"
 out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -57,27 +55,6 @@ build() {
 	(cd "$crate" && CARGO_TARGET_DIR=$cache/target "$@" build --quiet --locked --release --target $target) </dev/null
 }
 
-# The standard library of the target, for Debian's Rust, which has its sources: compiled once for all crates, whatever their
-# profiles. It holds what link-time optimization reads and no code, so crates need `lto = true`. Without its default
-# features, which make backtraces: those of the host show the frames of a module.
-library() (
-	exec 9>"$1.lock"
-	flock 9 # another build may need it now
-	version=$(/usr/bin/rustc -vV | cat - scripts/rust-wasm.sh | sha256sum | cut -d' ' -f1)
-	[ "$(cat "$1/version" 2>/dev/null || true)" != "$version" ] || exit 0
-	echo "building the standard library of Debian's Rust for $target (half a minute)..." >&2
-	rm -rf "$1"
-	mkdir -p "$1/crate/src" "$1/lib/rustlib/$target/lib"
-	printf '[package]\nname = "nothing"\nedition = "2021"\n[profile.release]\nlto = true\npanic = "abort"\n[workspace]\n' >"$1/crate/Cargo.toml"
-	: >"$1/crate/src/lib.rs"
-	(cd "$1/crate" && env PATH="$cache/bin:/usr/bin:/bin" CARGO_TARGET_DIR=target RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
-		/usr/bin/cargo build --quiet --release --target $target -Zbuild-std=std,panic_abort -Zbuild-std-features=) </dev/null
-	rm -f "$1/crate/target/$target/release/deps/libnothing"*
-	mv "$1/crate/target/$target/release/deps/"*.rlib "$1/lib/rustlib/$target/lib"
-	rm -rf "$1/crate"
-	echo "$version" >"$1/version"
-)
-
 scripts/apt.sh
 if has_target; then
 	build "$(rustc --version)" cargo
@@ -95,17 +72,14 @@ else
 		[ "${CI:-}" != true ]
 		exit
 	fi
-	# The linker that rustc looks for is not in Debian's package under that name.
-	mkdir -p "$cache/bin"
-	ln -sf /usr/bin/wasm-ld-19 "$cache/bin/rust-lld"
-	library "$cache/$target"
-	flags="--sysroot $cache/$target"
-	# rustup's target brings its libc along, and what starts a module with it.
-	if [ -n "$libc" ]; then
-		flags="$flags -C link-self-contained=no -L native=$libc -C link-arg=$libc/crt1-reactor.o -C link-arg=--entry=_initialize"
-	fi
-	build "Debian's Rust" \
-		env PATH="$cache/bin:/usr/bin:/bin" RUSTC=/usr/bin/rustc RUSTFLAGS="$flags" /usr/bin/cargo
+	mkdir -p "$cache"
+	# One at a time: the first one builds the standard library.
+	variables=$(flock "$cache/$target.lock" go run ./scripts/debianrust "$target")
+	set -f
+	IFS='
+'
+	# shellcheck disable=SC2086 # one variable in a line
+	build "Debian's Rust" env $variables /usr/bin/cargo
 fi
 name=$(sed -n 's/^name *= *"\(.*\)"$/\1/p' "$crate/Cargo.toml" | head -1 | tr - _)
 cp "$cache/target/$target/release/$name.wasm" "$out.$$" # tests build one module at the same time

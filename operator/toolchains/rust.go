@@ -58,8 +58,8 @@ func (m *manifest) read(path string) error {
 type rust struct {
 	cargo, version string
 	target         string
-	arguments      []string // of cargo, besides those of each build
 	variables      []string
+	debian         bool // it has no standard library for the target
 }
 
 func (p *Project) buildRust(ctx context.Context, output string, messages io.Writer) error {
@@ -67,12 +67,14 @@ func (p *Project) buildRust(ctx context.Context, output string, messages io.Writ
 	if err != nil {
 		return err
 	}
-	if len(tools.arguments) > 0 && !isFolder(filepath.Join(p.Folder, "target", tools.target)) {
-		announce(messages, "building with %s, which builds the standard library too: the first time takes a minute", tools.version)
+	if tools.debian {
+		if err := tools.complete(ctx, messages); err != nil {
+			return err
+		}
 	}
 	build := command{
 		folder: p.Folder, name: tools.cargo, variables: tools.variables,
-		arguments: append([]string{"build", "--release", "--lib", "--target", tools.target, "--message-format=json-render-diagnostics"}, tools.arguments...),
+		arguments: []string{"build", "--release", "--lib", "--target", tools.target, "--message-format=json-render-diagnostics"},
 	}
 	cmd := build.prepare(ctx)
 	var artifacts bytes.Buffer
@@ -113,7 +115,7 @@ func moduleOf(messages io.Reader) (path string, err error) {
 	return path, nil
 }
 
-// findRust finds a tool chain with a target, or that of a distribution, which comes without
+// findRust finds a tool chain with a target, or that of Debian, which comes without
 // targets and with the source of the standard library.
 func findRust(ctx context.Context, folder, wanted string) (*rust, error) {
 	targets := []string{bareTarget, wasiTarget}
@@ -144,34 +146,4 @@ func findRust(ctx context.Context, folder, wanted string) (*rust, error) {
 		missing.Get[0] += " (after https://rustup.rs)"
 	}
 	return nil, missing
-}
-
-// findDebian finds the compiler, the linker and the sources of Debian's packages. The packages
-// have no built standard library for WebAssembly, so cargo builds it, which is a feature that the
-// compiler allows with RUSTC_BOOTSTRAP only.
-func findDebian(ctx context.Context, target string) (*rust, bool) {
-	const cargo, compiler = "/usr/bin/cargo", "/usr/bin/rustc"
-	linkers, _ := filepath.Glob("/usr/bin/wasm-ld*") // the pattern is valid
-	if !isProgram(cargo) || !isProgram(compiler) || len(linkers) == 0 {
-		return nil, false
-	}
-	version := command{name: compiler, arguments: []string{"--version"}}.answer(ctx)
-	root := command{name: compiler, arguments: []string{"--print", "sysroot"}}.answer(ctx)
-	if root == "" || !isFolder(filepath.Join(root, "lib/rustlib/src/rust/library/std")) {
-		return nil, false
-	}
-	flags := ""
-	if target == wasiTarget {
-		const libc = "/usr/lib/wasm32-wasi"
-		if !isFolder(libc) {
-			return nil, false
-		}
-		flags = "-C link-self-contained=no -L native=" + libc + " -C link-arg=" + libc + "/crt1-reactor.o -C link-arg=--entry=_initialize"
-	}
-	linker := "CARGO_TARGET_" + strings.ToUpper(strings.ReplaceAll(target, "-", "_")) + "_LINKER=" + linkers[len(linkers)-1]
-	variables := []string{"PATH=/usr/bin:/bin", "RUSTC=" + compiler, "RUSTC_BOOTSTRAP=1", linker}
-	if flags != "" {
-		variables = append(variables, "RUSTFLAGS="+flags)
-	}
-	return &rust{cargo: cargo, version: "Debian's " + version, target: target, arguments: []string{"-Zbuild-std=std,panic_abort", "-Zbuild-std-features="}, variables: variables}, true
 }

@@ -39,7 +39,7 @@ func TestWalkthrough(t *testing.T) {
 			}
 			kopf := func(args ...string) string {
 				cmd := exec.CommandContext(t.Context(), program, args...)
-				cmd.Env = append(os.Environ(), "CARGO_TARGET_DIR="+filepath.Join(root, ".cache", "rust", "target")) // the standard library of Rust is built once
+				cmd.Env = append(os.Environ(), "CARGO_TARGET_DIR="+filepath.Join(root, ".cache", "rust", "target")) // the crates are built once
 				output, err := cmd.CombinedOutput()
 				if cmd.ProcessState.ExitCode() == 6 {
 					skip(t, string(output))
