@@ -86,7 +86,7 @@ others() {
 # host/prepare: instructions, numbers and types of operands, of the specification's tests and of guests of each compiler.
 engines() {
 	echo "comparing what the engine reads in function bodies with the grammar of host/prepare"
-	scripts/traced.sh test -timeout 30m -json -run 'Engines|^FuzzInstructions$' ./host/prepare | "$tally"
+	scripts/traced.sh test -vet=off -ldflags=-w -timeout 30m -json -run 'Engines|^FuzzInstructions$' ./host/prepare | "$tally"
 }
 
 # library: the library of guests in Python, in an interpreter of this machine. It is written for the version of the engine.
