@@ -60,8 +60,9 @@ gotest() (
 	CGO_ENABLED=0 go test "${again[@]}" -timeout 30m -vet=off -ldflags=-w -json "$@" | "$tally"
 )
 
-# Packages of the root module that take longest, and mostly wait.
-longest="test/e2e test/takeover test/docs test/oci test/hostile host reactor"
+# Packages of the root module that take longest, and mostly wait; and those that compute for longest.
+waiting="test/e2e test/takeover test/docs test/oci test/hostile"
+busiest="host reactor"
 
 # packages NAME: tests of those packages of the root module, given as input, whose names are wanted: one more at once than
 # there are processors.
@@ -79,7 +80,7 @@ packages() {
 others() {
 	local all
 	all=$(go list ./...) || { run "the other packages" false; return; }
-	sed 's|^github.com/kopf-wasm/kopf/||' <<<"$all" | grep -vxF "$(tr ' ' '\n' <<<"$longest test/vectors")" | packages "the other packages"
+	sed 's|^github.com/kopf-wasm/kopf/||' <<<"$all" | grep -vxF "$(tr ' ' '\n' <<<"$waiting $busiest test/vectors")" | packages "the other packages"
 }
 
 # engines: what the engine's validator, compiler and interpreter read in function bodies, compared with the grammar of
@@ -136,6 +137,10 @@ computing() (
 	step engines/python library
 	step vectors scripts/vectors.sh
 	others
+	# During the recorded cases, which leave most of the processors' time.
+	tr ' ' '\n' <<<"$busiest" | packages "the packages that compute"
+	step test/extism gotest test/extism ./...
+	step test/chart gotest test/chart ./...
 )
 
 go build -o "$tally" ./scripts/tally || exit 1
@@ -146,8 +151,6 @@ step examples gotest examples ./...
 step examples gotest examples/12-embedded/application ./...
 step test/conformance/guests/go gotest test/conformance/guests/go ./...
 step test/cluster gotest test/cluster ./internal/... # build.sh compiles the program, without packages that `go test` would compile with it
-step test/extism gotest test/extism ./...
-step test/chart gotest test/chart ./...
 step artifacts/signatures/sigstore gotest artifacts/signatures/sigstore ./...
 step cmd/kopf gotest cmd/kopf ./...
 step cmd/kopf gotest cmd/kopf -tags nosigstore ./... # without the Sigstore library
@@ -165,7 +168,7 @@ set -m # a group of processes of its own, which ends with this script
 computing >>"$log" 2>&1 </dev/null &
 set +m
 trap 'kill -- "-$!" 2>/dev/null' EXIT
-tr ' ' '\n' <<<"$longest" | packages "the packages that wait"
+tr ' ' '\n' <<<"$waiting" | packages "the packages that wait"
 conformance
 tail -n +1 -f --pid=$! "$log"
 
