@@ -91,6 +91,7 @@ type Caller struct {
 	bucket  *rate.Limiter
 	delayed *atomic.Uint64
 	egress  *egress
+	effort  int // of a comparison with the granted namespaces
 }
 
 // New makes a caller. The client function returns the operator's client, or nil before the login.
@@ -105,6 +106,9 @@ func New(o Options, client func() *clients.Client) *Caller {
 	}
 	c := &Caller{options: o, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
 	c.egress = newEgress(o.Egress, o.Timeout)
+	for _, rule := range c.options.Grants.Kubernetes {
+		c.effort += rule.effort()
+	}
 	c.web = c.newWebClient()
 	return c
 }
@@ -151,12 +155,13 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string, held
 		return nil, &refusal{abi.CallTooLarge, fmt.Sprintf("the URL and the headers have %d bytes, and at most %d can be sent", head, maxHead)}
 	}
 	var body []byte
+	var send request
 	var err error
-	c.compute(ctx, len(call.Body), func() { body, err = bodyOf(call, c.options.MaxRequest) })
-	if err != nil {
-		return nil, err
-	}
-	send, err := prepare(call, body)
+	c.compute(ctx, len(call.Body)+c.effort, func() { // of requests that are not granted, too, which have no rate
+		if body, err = bodyOf(call, c.options.MaxRequest); err == nil {
+			send, err = prepare(call, body)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +180,8 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string, held
 	return c.exchange(ctx, call, send, held)
 }
 
-// leastWork is the size of a body from which on decoding or encoding it is a part of the computing time of the operator, in bytes.
+// leastWork is the size of a body from which on decoding or encoding it is a part of the computing time of the operator, in bytes, and the
+// effort from which on comparing namespaces is.
 const leastWork = 4 << 10
 
 // compute runs a function that only computes, for a body of a size that guests or servers choose.

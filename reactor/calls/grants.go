@@ -22,15 +22,17 @@ func Wanted(c *abi.Capabilities) (Grants, error) {
 	if c == nil {
 		return g, nil
 	}
-	resources := 0
+	resources, namespaces := 0, 0
 	for _, wanted := range c.Kubernetes {
 		rule, err := ruleOf(wanted)
 		if err != nil {
 			return Grants{}, err
 		}
 		g.Kubernetes = append(g.Kubernetes, rule)
-		if resources += len(rule.Resources); resources > maxResources {
-			return Grants{}, fmt.Errorf("the rules want more than %d resources: * means all", maxResources)
+		resources += len(rule.Resources)
+		namespaces += len(rule.Namespaces)
+		if resources > maxResources || namespaces > maxNamespaces {
+			return Grants{}, fmt.Errorf("the rules want more than %d resources or namespaces: * means all", maxResources)
 		}
 	}
 	if len(c.HTTP) > maxHosts {

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -272,13 +273,42 @@ func TestManyWantedResources(t *testing.T) {
 		"groups and resources": {rules: []abi.KubernetesRule{{Groups: names, Resources: names, Verbs: []string{"get"}}}, fails: "a rule wants 1 verbs for 16000000 resources"},
 		"verbs":                {rules: []abi.KubernetesRule{{Groups: names[:1], Resources: names[:1], Verbs: slices.Repeat([]string{"get"}, 9)}}, fails: "a rule wants 9 verbs"},
 		"namespaces":           {rules: []abi.KubernetesRule{{Groups: names[:1], Resources: names[:1], Verbs: []string{"get"}, Namespaces: names}}, fails: "in 4000 namespaces"},
-		"rules":                {rules: slices.Repeat([]abi.KubernetesRule{{Groups: names[:10], Resources: names[:10], Verbs: []string{"get"}}}, 11), fails: "the rules want more than 1000 resources"},
+		"namespaces of rules":  {rules: slices.Repeat([]abi.KubernetesRule{{Groups: names[:1], Resources: names[:1], Verbs: []string{"get"}, Namespaces: names[:100]}}, 11), fails: "the rules want more than 1000 resources or namespaces"},
+		"long namespaces":      {rules: []abi.KubernetesRule{{Groups: names[:1], Resources: names[:1], Verbs: []string{"get"}, Namespaces: []string{strings.Repeat("*a", 127)}}}, fails: "at most 253 bytes"},
+		"rules":                {rules: slices.Repeat([]abi.KubernetesRule{{Groups: names[:10], Resources: names[:10], Verbs: []string{"get"}}}, 11), fails: "the rules want more than 1000 resources or namespaces"},
 		"hosts":                {hosts: names, fails: "4000 hosts are wanted"},
 		"as many as may be":    {rules: slices.Repeat([]abi.KubernetesRule{{Groups: names[:10], Resources: names[:10], Verbs: []string{"get"}}}, 10), hosts: names[:1000]},
 	} {
 		_, err := Wanted(&abi.Capabilities{Kubernetes: tt.rules, HTTP: tt.hosts})
 		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPatternsCountAsComputing: a guest chooses what it wants, and makes as many requests as it likes that are not granted. The rate of
+// requests does not hold these.
+func TestPatternsCountAsComputing(t *testing.T) {
+	patterns := make([]string, 100)
+	for i := range patterns {
+		patterns[i] = "*" + strings.Repeat("?", 32) + "b"
+	}
+	for _, tt := range []struct {
+		name    string
+		rules   []Rule
+		counted int
+	}{
+		{"few", []Rule{{[]string{"list"}, []Resource{{Plural: "pods"}}, []string{"team-*"}}}, 0},
+		{"many", []Rule{{[]string{"list"}, []Resource{{Plural: "pods"}}, patterns}}, 1},
+	} {
+		counted := 0
+		c := caller(t, Options{Grants: Grants{Kubernetes: tt.rules}, Compute: func(_ context.Context, do func()) {
+			counted++
+			do()
+		}})
+		answer := c.Call(t.Context(), &abi.Call{Target: abi.TargetKubernetes, Method: "GET", Path: "/api/v1/namespaces/" + strings.Repeat("a", 63) + "/pods"}, "", nil)
+		if codeOf(answer) != abi.CallNotGranted || counted != tt.counted {
+			t.Errorf("%s: %+v, counted %d times", tt.name, answer.Error, counted)
 		}
 	}
 }

@@ -76,8 +76,14 @@ func parseResource(text string) (Resource, error) {
 // mean many resources.
 const (
 	maxResources  = 1000 // of all rules
-	maxNamespaces = 1000 // of one rule
+	maxNamespaces = 1000 // of all rules
 	maxHosts      = 1000
+)
+
+// Each request that is not granted is compared with all patterns of namespaces.
+const (
+	maxPattern = 253 // bytes of a pattern
+	maxName    = 63  // bytes of the name of a namespace
 )
 
 // ruleOf converts a rule that a guest declares.
@@ -113,6 +119,9 @@ func (r Rule) check() error {
 		}
 	}
 	for _, namespace := range r.Namespaces {
+		if len(namespace) > maxPattern {
+			return fmt.Errorf("%.100q… has %d bytes: a pattern of namespaces has at most %d bytes", namespace, len(namespace), maxPattern)
+		}
 		if _, err := path.Match(namespace, ""); err != nil || !namespacePattern.MatchString(namespace) {
 			return fmt.Errorf("%q is not a pattern of namespaces: want letters, digits, -, *, ?, or [...]; a grant cannot exclude namespaces", namespace)
 		}
@@ -190,4 +199,12 @@ func (r Resource) covers(other Resource) bool {
 func (r Rule) covers(verb string, resource Resource) bool {
 	return (slices.Contains(r.Verbs, all) || slices.Contains(r.Verbs, verb)) &&
 		slices.ContainsFunc(r.Resources, func(own Resource) bool { return own.covers(resource) })
+}
+
+// effort is what it takes at most to compare a namespace with the patterns of the rule: the comparisons of bytes.
+func (r Rule) effort() (effort int) {
+	for _, pattern := range r.Namespaces {
+		effort += len(pattern) * maxName
+	}
+	return effort
 }
