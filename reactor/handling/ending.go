@@ -60,6 +60,9 @@ func (e *guestError) asError() *abi.Error {
 
 // finish applies the outcome of the last step.
 func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
+	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, textOf(step)); err != nil {
+		return t.tooLarge("result", err)
+	}
 	var result any
 	var err error
 	t.Cause.Work(ctx, len(step.Result)+len(step.Patch), func() { result, err = t.take(step) })
@@ -90,8 +93,8 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 
 // take counts what the handler returned, adds its patch to that of the cycle, and decodes the result of a success.
 func (t *Conversation) take(step *abi.Step) (result any, err error) {
-	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, sizeOf(&step.Outcome)); err != nil {
-		return nil, &guestError{fmt.Errorf("the result of %s: %w", loggers.Quote(t.Handler.ID), err)}
+	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, decodedSize(&step.Outcome)); err != nil {
+		return nil, t.tooLarge("result", err)
 	}
 	if err := t.takePatch(step); err != nil || step.Error != nil {
 		return nil, err
@@ -105,19 +108,32 @@ const (
 	settingSize = 128
 )
 
-// sizeOf returns the memory of a handler's result, in bytes. What is decoded takes more than its text.
-func sizeOf(o *abi.Outcome) int {
-	size := dicts.Heap(o.Result) + dicts.Heap(o.Patch)
-	if o.Error != nil {
-		size += len(o.Error.Message) + len(o.Error.Stack)
+// textOf returns the memory of a step as the guest has sent it, in bytes. It counts before anything waits for a turn to be decoded.
+func textOf(s *abi.Step) int {
+	size := len(s.Result) + len(s.Patch) + len(s.Lifecycle)
+	if s.Error != nil {
+		size += len(s.Error.Message) + len(s.Error.Stack)
 	}
-	for _, warning := range o.Warnings {
+	for _, warning := range s.Warnings {
 		size += len(warning) + warningSize
 	}
-	for name, value := range o.Settings {
+	for name, value := range s.Settings {
 		size += settingSize + len(name) + len(value)
 	}
+	for i := range s.Children {
+		size += textsOf(&s.Children[i], func(value []byte) int { return len(value) })
+	}
 	return size
+}
+
+// decodedSize returns what the values of an outcome take in addition to their texts when they are decoded, in bytes.
+func decodedSize(o *abi.Outcome) int {
+	return dicts.Heap(o.Result) + dicts.Heap(o.Patch) - len(o.Result) - len(o.Patch)
+}
+
+// tooLarge is the error of a handler whose step does not fit into the account.
+func (t *Conversation) tooLarge(what string, err error) error {
+	return &guestError{fmt.Errorf("the %s of %s: %w", what, loggers.Quote(t.Handler.ID), err)}
 }
 
 // takeEarly adds the patch of a handler that has not ended to that of the cycle: sub-handlers that run now come later.
@@ -125,8 +141,8 @@ func (t *Conversation) takeEarly(ctx context.Context, step *abi.Step) error {
 	if step.Patch.IsNull() {
 		return nil
 	}
-	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, dicts.Heap(step.Patch)+len(step.Patch)); err != nil {
-		return &guestError{fmt.Errorf("the patch of %s: %w", loggers.Quote(t.Handler.ID), err)}
+	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, dicts.Heap(step.Patch)+textOf(step)); err != nil {
+		return t.tooLarge("patch", err)
 	}
 	var err error
 	t.Cause.Work(ctx, len(step.Patch), func() { err = t.takeChanges(step.Patch) })

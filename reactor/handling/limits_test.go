@@ -182,6 +182,31 @@ func TestWorkOfTheHostCounts(t *testing.T) {
 	}
 }
 
+// TestStepsCountWhileTheyWait: a step of megabytes waits until the operator may compute again, and so may those of thousands of objects.
+func TestStepsCountWhileTheyWait(t *testing.T) {
+	const size = 1 << 20
+	large, long := strings.Repeat("x", leastWork), strings.Repeat("y", size)
+	for name, step := range map[string]string{
+		"result":    `{"step":"done","result":"` + long + `"}`,
+		"patch":     `{"step":"done","patch":{"spec":"` + long + `"}}`,
+		"error":     `{"step":"done","patch":{"spec":"` + large + `"},"error":{"kind":"permanent","message":"` + long + `"}}`,
+		"warnings":  `{"step":"done","result":"` + large + `","warnings":["` + long + `"]}`,
+		"children":  `{"step":"done","result":"` + large + `","children":[{"id":"c","value":"` + long + `"}]}`,
+		"lifecycle": `{"step":"execute","patch":{"spec":"` + large + `"},"lifecycle":"` + long + `"}`,
+	} {
+		s := newStage(t, &reactortest.Scripted{Scripts: map[string][]string{"fn": {step}}}, `{"metadata":{"name":"x"}}`)
+		s.cause.Account = accounts.New(accounts.Limits{})
+		var held []int
+		s.cause.Compute = func(_ context.Context, do func()) {
+			held = append(held, reactortest.Held(s.cause.Account, accounts.Patches))
+			do()
+		}
+		if _, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn"}`), s.cause, fresh(0, 0)); err != nil || len(held) == 0 || held[0] < size {
+			t.Errorf("%s: %v; before each piece of work, %v bytes are held", name, err, held)
+		}
+	}
+}
+
 // TestManyFiltersCount: evaluating those of thousands of handlers, or thousands of one handler, is computing of the operator, however small
 // the object is: it may be changed hundreds of times a second.
 func TestManyFiltersCount(t *testing.T) {
@@ -304,9 +329,9 @@ func TestSmallPartsCount(t *testing.T) {
 		small[fmt.Sprint(i)] = abi.Raw("0")
 	}
 	for name, size := range map[string]int{
-		"settings":    sizeOf(&abi.Outcome{Settings: small}),
-		"labels":      textsOf(&abi.Handler{Labels: small}),
-		"annotations": textsOf(&abi.Handler{Annotations: small}),
+		"settings":    textOf(&abi.Step{Outcome: abi.Outcome{Settings: small}}),
+		"labels":      textsOf(&abi.Handler{Labels: small}, dicts.Heap),
+		"annotations": textsOf(&abi.Handler{Annotations: small}, dicts.Heap),
 	} {
 		if size < 100*parts {
 			t.Errorf("%d %s count as %d bytes", parts, name, size)

@@ -112,7 +112,7 @@ func (t *Conversation) abandon() {
 // caller gives back what is held.
 func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer, held int) {
 	lease := accounts.Open(c.Account, accounts.Answers)
-	err := lease.Grow(copiesOfBody*len(call.Body) + len(call.Path) + calls.HeaderBytes(call.Headers))
+	err := lease.Grow(copiesOfBody*len(call.Body) + len(call.Target) + len(call.Method) + len(call.Path) + len(call.Encoding) + calls.HeaderBytes(call.Headers))
 	if err == nil {
 		answer = request(ctx, c, call, lease)
 		if rsp := answer.Response; rsp != nil {

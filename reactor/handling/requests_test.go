@@ -368,3 +368,29 @@ func TestAnswersCountUntilTheyAreEncoded(t *testing.T) {
 		t.Errorf("%+v, before each turn %v bytes are held", answer.Error, held)
 	}
 }
+
+// TestAllTextsOfCallsCount: a call waits for a turn to be decoded and checked, and a guest chooses each of its texts.
+func TestAllTextsOfCallsCount(t *testing.T) {
+	const size = 1 << 20
+	long := strings.Repeat("x", size)
+	for name, call := range map[string]*abi.Call{
+		"method":   {Target: abi.TargetHTTP, Method: long},
+		"encoding": {Target: abi.TargetHTTP, Method: http.MethodPost, Encoding: long},
+		"path":     {Target: abi.TargetHTTP, Method: http.MethodGet, Path: "https://example.com/" + long[:60<<10]},
+	} {
+		account := accounts.New(accounts.Limits{})
+		held := 0
+		compute := func(_ context.Context, do func()) {
+			held = reactortest.Held(account, accounts.Answers)
+			do()
+		}
+		cause, _ := connected(t, account, nil)
+		cause.Caller = calls.New(calls.Options{Compute: compute}, nil)
+		call.Body = abi.Raw(`"` + strings.Repeat("y", 8<<10) + `"`)
+		answer := (&Env{Cause: cause}).Call(t.Context(), call)
+		cause.Caller.Close()
+		if want := len(call.Method) + len(call.Encoding) + len(call.Path) + len(call.Body); answer.Error == nil || held < want {
+			t.Errorf("%s: %+v, %d bytes are held, and the call has %d", name, answer.Error, held, want)
+		}
+	}
+}

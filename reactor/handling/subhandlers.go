@@ -84,7 +84,7 @@ func (t *Conversation) charge(specs []abi.Handler) error {
 	}
 	size := 0
 	for i := range specs {
-		size += childCost + len(t.Handler.ID) + len(t.Handler.Fn) + textsOf(&specs[i])
+		size += childCost + len(t.Handler.ID) + len(t.Handler.Fn) + textsOf(&specs[i], dicts.Heap)
 	}
 	return t.Cause.Patch.ChargeDeclared(account, size)
 }
@@ -106,12 +106,12 @@ const (
 	partCost   = 32
 )
 
-// textsOf returns the size of the texts in a declaration, in bytes, with the values that filters decode.
-func textsOf(h *abi.Handler) int {
-	size := 2*len(h.ID) + len(h.Fn) + len(h.Param) + dicts.Heap(h.Value) + dicts.Heap(h.Old) + dicts.Heap(h.New)
+// textsOf returns the size of the texts in a declaration, in bytes. The values that filters decode have the size that a function gives.
+func textsOf(h *abi.Handler, of func(value []byte) int) int {
+	size := 2*len(h.ID) + len(h.Fn) + len(h.Param) + of(h.Value) + of(h.Old) + of(h.New)
 	for _, filters := range []map[string]abi.Raw{h.Labels, h.Annotations} {
 		for key, filter := range filters {
-			size += filterCost + len(key) + dicts.Heap(filter)
+			size += filterCost + len(key) + of(filter)
 		}
 	}
 	for _, name := range h.Field {

@@ -55,8 +55,8 @@ func (p *Patch) Returned() int { return p.returned.Size() }
 
 // Transformation edits bodies. It can run again with a newer body until it is released.
 type Transformation struct {
-	// Edit gets a copy of the body, and returns the result. Before it decodes a result of a guest, it calls charge with the
-	// bytes that the result takes.
+	// Edit gets a copy of the body, and returns the result. It calls charge with the bytes that the body and the result of a guest take:
+	// with those of a text before the text waits for anything, and with the others before the text is decoded.
 	Edit func(ctx context.Context, body dicts.Object, charge Charge) (dicts.Object, error)
 
 	Task guests.Task // the task that owns the functions; nil for the host's transformations
@@ -135,11 +135,19 @@ func ByTask(task guests.Task, account *accounts.Account, work Work) Transformati
 		if err != nil {
 			return nil, err
 		}
-		if raw, err = task.Transform(ctx, raw); err != nil {
+		sent := len(raw)
+		if err := charge(account, sent); err != nil {
+			return nil, err
+		}
+		raw, err = task.Transform(ctx, raw)
+		if more := charge(account, len(raw)-sent); err == nil { // of the result in place of the body
+			err = more
+		}
+		if err != nil {
 			return nil, err
 		}
 		work(ctx, len(raw), func() {
-			if err = charge(account, dicts.Heap(raw)); err == nil {
+			if err = charge(account, dicts.Heap(raw)-len(raw)); err == nil {
 				result, err = dicts.DecodeObject(raw)
 			}
 		})

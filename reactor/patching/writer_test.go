@@ -197,3 +197,34 @@ func TestRefusedTransformationsBesideTheFinalizer(t *testing.T) {
 		t.Errorf("sent: %q", sent)
 	}
 }
+
+// noting is growing, which notes what is charged when its function runs.
+type noting struct {
+	growing
+	charged *int
+	then    *int
+}
+
+func (n noting) Transform(ctx context.Context, body []byte) ([]byte, error) {
+	*n.then = *n.charged
+	return n.growing.Transform(ctx, body)
+}
+
+// TestBodiesOfFunctionsCountWhileTheyWait: for the module, and the results for the operator's turn to decode them. The result of one
+// function is the body of the next one.
+func TestBodiesOfFunctionsCountWhileTheyWait(t *testing.T) {
+	const size = 5000
+	charged, then := 0, 0
+	var waiting []int
+	transformation := patching.ByTask(noting{charged: &charged, then: &then}, nil, func(_ context.Context, _ int, do func()) {
+		waiting = append(waiting, charged)
+		do()
+	})
+	_, err := transformation.Edit(t.Context(), dicts.Object{"data": strings.Repeat("x", size)}, func(_ *accounts.Account, bytes int) error {
+		charged += bytes
+		return nil
+	})
+	if err != nil || then < size || len(waiting) != 2 || waiting[1] < 10_000 || waiting[1] > 10_000+size || charged <= waiting[1] {
+		t.Errorf("%v; %d bytes are charged when the function runs, %v before each piece of work, and %d in the end", err, then, waiting, charged)
+	}
+}
