@@ -25,9 +25,8 @@ func TestCorruptedProgressIsNamed(t *testing.T) {
 		{"two documents", "{}{}", "unexpected text"},
 		{"not an object", "[]", "a record must be an object"},
 		{"not even a text", stores.Object{}, "{} is not a string"},
-		{"text for a number", `{"retries": "3"}`, `retries: "3" is not an integer`},
-		{"fraction", `{"retries": 1.5}`, "retries: 1.5 is not an integer"},
-		{"number for a flag", `{"success": 1}`, "success: 1 is not of the type bool"},
+		{"text for a number", `{"retries": "3"}`, `retries: "3" is not a number`},
+		{"too large a number", `{"retries": 1e300}`, "retries: 1e+300 is not a possible count"},
 		{"impossible time", `{"started": "2020-02-30T00:00:00Z"}`, "started: \"2020-02-30T00:00:00Z\" is not a possible time"},
 		{"no time", `{"delayed": "soon"}`, `delayed: "soon" is not a timestamp`},
 		{"no list of ids", `{"subrefs": "fn/a"}`, `subrefs: "fn/a" is not a list`},
@@ -41,6 +40,30 @@ func TestCorruptedProgressIsNamed(t *testing.T) {
 				t.Errorf("there is a record: %v", record)
 			}
 			wantCorrupted(t, err, place, test.want)
+		})
+	}
+}
+
+// Kopf takes such records: their values are what Python makes of them.
+func TestProgressOfOtherTypesIsRead(t *testing.T) {
+	tests := []struct{ given, want string }{
+		{`{"success": "yes", "failure": 0}`, `{"success":true,"failure":false}`},
+		{`{"success": [], "failure": {"x": 1}}`, `{"success":false,"failure":true}`},
+		{`{"success": "", "failure": 0.5}`, `{"success":false,"failure":true}`},
+		{`{"success": {}, "failure": [null]}`, `{"success":false,"failure":true}`},
+		{`{"retries": 2.0, "purpose": 5, "message": true}`, `{"purpose":"5","retries":2,"message":"true"}`},
+		{`{"retries": true}`, `{"retries":1}`},
+		{`{"retries": false}`, `{"retries":0}`},
+		{`{"retries": -1}`, `{"retries":-1}`},
+		{`{"retries": 1.5}`, `{"retries":1}`},
+	}
+	for _, test := range tests {
+		t.Run(test.given, func(t *testing.T) {
+			record, err := stores.DefaultProgressStorage().Fetch(annotated("kopf.zalando.org/fn", test.given), "fn")
+			must(t, err)
+			if got := record.Encode(false); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
@@ -72,7 +73,8 @@ func (r Record) Object() Object {
 }
 
 // DecodeRecord decodes a record from a JSON document. Null fields are absent, and unknown
-// fields are ignored. Errors name the invalid fields.
+// fields are ignored. Fields of other types than Kopf writes mean what they mean in Python:
+// any value is a flag, and a number with a fraction is a count. Errors name the invalid fields.
 func DecodeRecord(doc any) (*Record, error) {
 	obj, ok := doc.(Object)
 	if !ok {
@@ -83,17 +85,49 @@ func DecodeRecord(doc any) (*Record, error) {
 		decodeTime(obj, "started", &r.Started),
 		decodeTime(obj, "stopped", &r.Stopped),
 		decodeTime(obj, "delayed", &r.Delayed),
-		decodeField(obj, "purpose", &r.Purpose),
+		decodeText(obj, "purpose", &r.Purpose),
 		decodeRetries(obj, &r.Retries),
-		decodeField(obj, "success", &r.Success),
-		decodeField(obj, "failure", &r.Failure),
-		decodeField(obj, "message", &r.Message),
+		decodeText(obj, "message", &r.Message),
 		decodeSubrefs(obj, &r.Subrefs),
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	r.Success, r.Failure = flagOf(obj["success"]), flagOf(obj["failure"])
 	return &r, nil
+}
+
+// flagOf returns the truth of a value in Python, or nil for an absent one.
+func flagOf(value any) *bool {
+	if value == nil {
+		return nil
+	}
+	truth := true
+	switch typed := value.(type) {
+	case bool:
+		truth = typed
+	case string:
+		truth = typed != ""
+	case json.Number:
+		number, err := typed.Float64()
+		truth = number != 0 || err != nil
+	case []any:
+		truth = len(typed) > 0
+	case Object:
+		truth = len(typed) > 0
+	}
+	return &truth
+}
+
+// decodeText accepts numbers and flags, as their JSON.
+func decodeText(obj Object, key string, field **string) error {
+	switch value := obj[key].(type) {
+	case bool, json.Number:
+		text := string(dicts.Encode(value))
+		*field = &text
+		return nil
+	}
+	return decodeField(obj, key, field)
 }
 
 func decodeField[T any](obj Object, key string, field **T) error {
@@ -124,12 +158,21 @@ func decodeRetries(obj Object, field **int) error {
 	if value == nil {
 		return nil
 	}
-	number, _ := value.(json.Number)
-	retries, err := number.Int64()
-	if err != nil {
-		return fmt.Errorf("retries: %s is not an integer", dicts.Encode(value))
+	n := 0
+	switch typed := value.(type) {
+	case bool:
+		if typed {
+			n = 1
+		}
+	case json.Number:
+		number, err := typed.Float64()
+		if err != nil || math.Abs(number) > math.MaxInt32 {
+			return fmt.Errorf("retries: %s is not a possible count", dicts.Encode(value))
+		}
+		n = int(number)
+	default:
+		return fmt.Errorf("retries: %s is not a number", dicts.Encode(value))
 	}
-	n := int(retries)
 	*field = &n
 	return nil
 }
