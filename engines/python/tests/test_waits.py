@@ -101,6 +101,12 @@ class Asyncio(unittest.TestCase):
         self.assertEqual(step["error"]["type"], "CancelledError")
         self.assertEqual(op.host.logs[-1][2], "clean")
 
+    def test_a_cancellation_that_the_handler_raises_itself_is_an_error_to_retry(self):
+        for word, body in (("async def", "task = asyncio.create_task(asyncio.sleep(9))\ntask.cancel()\nawait task"),
+                           ("async def", "raise asyncio.CancelledError('own')"), ("def", "raise asyncio.CancelledError('own')")):
+            step = operator(body, word=word).run(0, BODY)
+            self.assertEqual((step["error"]["kind"], step["error"]["type"]), ("arbitrary", "CancelledError"))
+
     def test_locks_of_memos_are_new_for_each_handler(self):
         _loop._warned = False
         for lock in ("Lock()", "BoundedSemaphore(1)"):
