@@ -78,15 +78,19 @@ func (t *NgrokTunnel) tunnel(ctx context.Context, local string, announce func(Cl
 	if t.Token != "" {
 		cmd.Env = append(cmd.Environ(), "NGROK_AUTHTOKEN="+t.Token) // not in the arguments, which all users of the machine can see
 	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		return fmt.Errorf("ngrok: %w", err)
-	}
+	output, into := io.Pipe()
+	cmd.Stdout = into
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("ngrok cannot be started (it must be installed, nothing is downloaded): %w", err)
 	}
+	ended := make(chan error, 1)
+	go func() { // Waited for below. A child of the program may keep the output: Wait gives it up.
+		err := cmd.Wait()
+		_ = into.Close() // it cannot fail
+		ended <- err
+	}()
 	known, last := t.follow(cmd, output, announce)
-	err = cmd.Wait()
+	err = <-ended
 	switch {
 	case ctx.Err() != nil:
 		return nil

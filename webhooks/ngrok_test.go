@@ -25,12 +25,13 @@ func program(t *testing.T, script string) string {
 // standIn notes how it was called, opens a "tunnel", and ends with a signal.
 const standIn = `
 printf '%s\n' "$* token=$NGROK_AUTHTOKEN" > "$0.args"
+sleep 60 &
 trap 'echo stopped > "$0.stopped"; kill $!; exit 0' TERM
 echo '{"lvl":"info","msg":"client session established"}'
 echo 'not JSON'
 echo '{"lvl":"info","msg":"started tunnel","url":"https://abc.ngrok.example"}'
 echo '{"lvl":"info","msg":"started tunnel","url":"https://second.ngrok.example"}'
-sleep 60 & wait
+wait
 `
 
 func read(t *testing.T, path string) string {
@@ -79,6 +80,39 @@ func TestNgrokTunnel(t *testing.T) {
 	}
 }
 
+// remaining starts a child that lives for half a minute, or until the test has ended.
+const remaining = `
+(for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$0" ] && sleep 3; done; [ -e "$0" ] && echo over > "$0.over") &
+`
+
+// TestTunnelsWithChildren: a program may be a script that leaves the real one running, which keeps the output open. The tunnel does not
+// wait for it.
+func TestTunnelsWithChildren(t *testing.T) {
+	for _, tt := range []struct{ name, end, want string }{
+		{"stopped", "trap 'exit 0' TERM; wait", ""},
+		{"it ends", "exit 2", "ngrok has ended (exit status 2): "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			binary := program(t, remaining+`echo '{"msg":"started tunnel","url":"https://x"}'; `+tt.end)
+			ctx, cancel := context.WithCancel(t.Context())
+			announce := func(ClientConfig) {
+				if tt.want == "" {
+					cancel()
+				}
+			}
+			defer cancel()
+			err := NgrokTunnel{Binary: binary}.bind(Environment{Log: zerolog.Nop()}).Serve(ctx, http.NotFoundHandler(), announce)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("ended with %v, want %q", err, tt.want)
+			}
+			if _, err := os.Stat(binary + ".over"); err == nil {
+				t.Error("Serve has waited for the child")
+			}
+		})
+	}
+}
+
 // TestBrokenTunnels: a program that is missing or ends is an error that says why.
 func TestBrokenTunnels(t *testing.T) {
 	for _, tt := range []struct{ name, binary, want string }{
@@ -87,7 +121,7 @@ func TestBrokenTunnels(t *testing.T) {
 		{"it ends later", program(t, `echo '{"msg":"started tunnel","url":"https://x"}'; echo bye; exit 2`), "ngrok has ended (exit status 2): bye"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			tunnel := NgrokTunnel{Binary: tt.binary}.bind(Environment{Log: zerolog.Nop()})
 			err := tunnel.Serve(ctx, http.NotFoundHandler(), func(ClientConfig) {})
