@@ -111,6 +111,17 @@ func TestMissingExport(t *testing.T) {
 	}
 }
 
+// duringCall calls a function when the next call of a module runs.
+func duringCall(m *Module, do func()) {
+	go func() { // ends after the call has begun
+		for len(m.pool.permits) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond) // for the guest to begin
+		do()
+	}()
+}
+
 func TestContextEndsCalls(t *testing.T) {
 	m := loadGo(t, Options{StopGrace: 50 * time.Millisecond})
 	for _, what := range []string{"spin", "sleep forever"} {
@@ -119,7 +130,7 @@ func TestContextEndsCalls(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cause := errors.New("enough")
 			var ended time.Time
-			time.AfterFunc(30*time.Millisecond, func() {
+			duringCall(m, func() {
 				ended = time.Now()
 				cancel(cause)
 			})
@@ -138,7 +149,7 @@ func TestContextLetsShortWorkEnd(t *testing.T) {
 	m := loadGo(t, Options{StopGrace: 10 * time.Second})
 	result(t, m, "count", &testEnv{}) // there is an instance now
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
+	duringCall(m, cancel)
 	task, step, err := m.Start(ctx, invoke("sleep long"), nil, &testEnv{})
 	if err != nil {
 		t.Fatal(err)

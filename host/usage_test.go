@@ -116,18 +116,19 @@ func TestFailuresAreCounted(t *testing.T) {
 		name                     string
 		code                     []byte
 		limit                    time.Duration
+		timeout                  time.Duration
 		want                     error
 		stopped, overran, failed int64
 	}{
-		{"spins", loop(), 50 * time.Millisecond, ErrCompute, 1, 1, 1},
-		{"spins until its timeout", loop(), time.Hour, context.DeadlineExceeded, 1, 0, 1},
-		{"traps", asm.Unreachable, time.Hour, ErrTrap, 0, 0, 1},
+		{"spins", loop(), 50 * time.Millisecond, time.Hour, ErrCompute, 1, 1, 1},
+		{"spins until its timeout", loop(), time.Hour, 500 * time.Millisecond, context.DeadlineExceeded, 1, 0, 1},
+		{"traps", asm.Unreachable, time.Hour, time.Hour, ErrTrap, 0, 0, 1},
 	} {
 		m, err := load(t, asm.Guest(test.code).Encode(), Options{ComputeLimit: test.limit})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
 		_, _, err = m.Start(ctx, invoke(""), nil, &testEnv{})
 		cancel()
 		if !errors.Is(err, test.want) {

@@ -60,19 +60,25 @@ func TestScanningBySettings(t *testing.T) {
 		t.Run(tt.disabled, func(t *testing.T) {
 			op := configured(t, map[string]string{"scanning.disabled": tt.disabled})
 			asked := make(chan string, 100)
-			seen := served(t, op, answeringEmpty(asked))
+			served(t, op, answeringEmpty(asked))
 			op.Registry = &registries.Registry{}
 			o := op.newObserver(observation.NewOrchestrator(), zerolog.Nop(), []string{"a", "b*"})
 			o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			limit := time.Minute
+			if tt.want == "" {
+				limit = time.Second // for a request that should not be there
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			ended := make(chan struct{})
-			o.ObserveNamespaces(ctx, func(error) { close(ended) }) // it is the context's error
-			<-ended
+			go o.ObserveNamespaces(ctx, func(error) { close(ended) }) // It is the error of the context. Waited for below.
 			first := ""
-			if len(seen.all()) > 0 {
-				first = <-asked
+			select {
+			case first = <-asked:
+			case <-ctx.Done():
 			}
+			cancel()
+			<-ended
 			if first != tt.want {
 				t.Errorf("asks for %q, want %q", first, tt.want)
 			}

@@ -24,14 +24,20 @@ import (
 // wasm is content that begins as a module does.
 func wasm(rest string) []byte { return []byte("\x00asm\x01\x00\x00\x00" + rest) }
 
-// finder finds modules with a store of its own. Registries may hang for half a second.
+// finder finds modules with a store of its own.
 func finder(t *testing.T) *modules.Finder {
+	t.Helper()
+	return impatient(t, time.Minute)
+}
+
+// impatient is a finder with a limit for how long registries may hang.
+func impatient(t *testing.T, stall time.Duration) *modules.Finder {
 	t.Helper()
 	kept, err := store.Open(filepath.Join(t.TempDir(), "store"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := oci.New(oci.Options{MaxModule: 1 << 20, Stall: 500 * time.Millisecond, ConfigFile: noCredentials(t)})
+	client := oci.New(oci.Options{MaxModule: 1 << 20, Stall: stall, ConfigFile: noCredentials(t)})
 	t.Cleanup(client.Close)
 	return &modules.Finder{Client: client, Store: kept}
 }
@@ -318,6 +324,9 @@ func TestBadRegistries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f, r := finder(t), ocitest.New(t)
+			if strings.HasPrefix(tt.name, "hanging") {
+				f = impatient(t, 500*time.Millisecond)
+			}
 			r.Pack(t, "v1", wasm("module"))
 			r.Override(tt.how)
 			refused(t, f, r.Ref("v1"), tt.want, tt.words)

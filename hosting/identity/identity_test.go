@@ -190,6 +190,8 @@ func TestUnreadResponsesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := answered(t, i, s.URL+"/flood", http.Header{})
+		for deadline := time.Now().Add(time.Minute); s.sent.Load() < 100<<10 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		}
 		time.Sleep(500 * time.Millisecond) // the server sends what it can
 		sent := s.sent.Load()
 		if sent < 100<<10 || sent > 1<<20 {

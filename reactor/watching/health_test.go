@@ -35,7 +35,7 @@ func TestRefusalsShowAtOnce(t *testing.T) {
 			stream := &Stream{Client: client, Path: "/x", Options: func() Options { return Options{} }, Log: func(int, string) {}}
 			go func() { _ = stream.Run(t.Context(), &sink{}) }() // it ends with the test
 			<-asked
-			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 				h := stream.Health()
 				if h.Forbidden && h.Error != "" && !h.Delivers(time.Now()) {
 					return

@@ -28,7 +28,7 @@ func TestDeletedBetweenRuns(t *testing.T) {
 	}))
 	defer server.Close()
 	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options {
-		return clients.Options{RequestTimeout: time.Second}
+		return clients.Options{RequestTimeout: time.Minute}
 	}, func(string) {})
 	stream := &Stream{
 		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K",
@@ -81,7 +81,7 @@ func TestGoneObjectsOfASum(t *testing.T) {
 	}))
 	defer server.Close()
 	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options {
-		return clients.Options{RequestTimeout: time.Second}
+		return clients.Options{RequestTimeout: time.Minute}
 	}, func(string) {})
 	stream := &Stream{
 		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K", Keeping: Sum,

@@ -162,7 +162,7 @@ func played(t *testing.T, answers []string, want int) []string {
 	}))
 	defer server.Close()
 	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options {
-		return clients.Options{RequestTimeout: time.Second}
+		return clients.Options{RequestTimeout: time.Minute}
 	}, func(string) {})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

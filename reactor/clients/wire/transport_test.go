@@ -350,7 +350,7 @@ func TestClosedIdleConnections(t *testing.T) {
 					}
 					rt.put(idle)
 					end(c)
-					for deadline := time.Now().Add(10 * time.Second); idle.isAlive(); time.Sleep(time.Millisecond) {
+					for deadline := time.Now().Add(time.Minute); idle.isAlive(); time.Sleep(time.Millisecond) {
 						if time.Now().After(deadline) {
 							t.Fatalf("%s: a dead connection is taken for alive", name)
 						}
