@@ -14,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // still is an operator that does not change.
@@ -130,11 +131,11 @@ func get(handler http.Handler, path string) (int, string) {
 
 // An address that is taken is an error at the start; a closed server is gone.
 func TestListening(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	address := porttest.Unused(t)
+	taken, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := taken.Addr().String()
 	o := Options{Listen: address}
 	if _, err := o.monitor(t.Context(), nil, nil, shared{}); err == nil || !strings.Contains(err.Error(), address) {
 		t.Errorf("error %v does not name the address that is taken", err)
@@ -158,12 +159,7 @@ func TestListening(t *testing.T) {
 
 // TestSilentClientsOfEndpoints do not keep probes and metrics from being served.
 func TestSilentClientsOfEndpoints(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
+	address := porttest.Unused(t)
 	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none, together)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // patient is a guest whose login handler waits for an hour.
@@ -31,14 +31,7 @@ func (*patient) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ guests
 
 // TestLivenessDuringTheLogin: Kubernetes would restart the pod of an operator whose login takes long.
 func TestLivenessDuringTheLogin(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoint := "http://" + listener.Addr().String() + "/healthz"
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	endpoint := "http://" + porttest.Unused(t) + "/healthz"
 	registry, err := registries.New(&patient{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
 	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // module is what the registries of these tests serve.
@@ -132,14 +133,7 @@ func TestRedirectsFromTLS(t *testing.T) {
 func TestRegistryThatWasDownAtFirst(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		t.Run(fmt.Sprint("listed: ", listed), func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			host := listener.Addr().String()
-			if err := listener.Close(); err != nil {
-				t.Fatal(err)
-			}
+			host := porttest.Unused(t)
 			o := oci.Options{Stall: 5 * time.Second}
 			if listed {
 				o.Sources = listing(t, host)
@@ -149,9 +143,9 @@ func TestRegistryThatWasDownAtFirst(t *testing.T) {
 			if err := fetch(t, c, r); !errors.Is(err, oci.ErrUnavailable) {
 				t.Fatalf("error %v", err)
 			}
-			listener, err = net.Listen("tcp", host)
+			listener, err := net.Listen("tcp", host)
 			if err != nil {
-				t.Skipf("the port was taken by another program: %v", err)
+				t.Fatal(err)
 			}
 			defer listener.Close()
 			first := make(chan []byte, 100)

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/reactor/conns"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // TestProbesAmongManyClients checks that 300 clients that ask, and 300 that send nothing,
@@ -82,14 +83,7 @@ func TestProbesAmongManyClients(t *testing.T) {
 
 // TestProbesWithoutAPath: a URL without a path is that of the root, which clients ask for then.
 func TestProbesWithoutAPath(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoint := "http://" + listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	endpoint := "http://" + porttest.Unused(t)
 	serve, err := Liveness(endpoint, func(context.Context) (*Result, error) { return &Result{Results: map[string]any{}}, nil }, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"github.com/kopf-wasm/kopf/scripts/release/image"
 	"github.com/kopf-wasm/kopf/test/clustertest"
 	"github.com/kopf-wasm/kopf/test/lines"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // account is where pods have the credentials of their service account.
@@ -138,14 +139,7 @@ func (p *process) arguments(t *testing.T, container map[string]any) []string {
 	}
 	for _, port := range container["ports"].([]any) {
 		number := fmt.Sprint(port.(map[string]any)["containerPort"])
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, free, _ := net.SplitHostPort(listener.Addr().String())
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
+		_, free, _ := net.SplitHostPort(porttest.Unused(t))
 		p.ports[port.(map[string]any)["name"].(string)] = free
 		for i, argument := range all {
 			all[i] = strings.ReplaceAll(argument, "0.0.0.0:"+number, "0.0.0.0:"+free)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // TestBadStartups: the operator does not start, and does not clean up what has not begun.
@@ -45,7 +46,7 @@ func TestBadStartups(t *testing.T) {
 // probing runs the guest "living" with probes, and returns the address of its endpoint.
 func (s space) probing(t *testing.T, do string) (op *running, url string) {
 	t.Helper()
-	url = "http://" + closedPort(t) + "/healthz"
+	url = "http://" + porttest.Unused(t) + "/healthz"
 	op = s.start(t, options{
 		guest: "living", config: map[string]string{"handlers": "probe create", "do": do, "options": `{"retries":1}`},
 		change: func(o *operator.Options) { o.Liveness = url },

@@ -12,6 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // kubeconfig writes one.
@@ -47,7 +48,7 @@ func TestBrokenKubeconfig(t *testing.T) {
 // TestNoCluster: an operator tries to reach its cluster for some time, then ends.
 func TestNoCluster(t *testing.T) {
 	t.Parallel()
-	address := closedPort(t)
+	address := porttest.Unused(t)
 	env := kubeconfig(t, `{apiVersion: v1, kind: Config, current-context: x,
   clusters: [{name: c, cluster: {server: "https://`+address+`"}}], users: [{name: u, user: {token: t}}],
   contexts: [{name: x, context: {cluster: c, user: u}}]}`)

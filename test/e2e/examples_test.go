@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // objectOf creates the object of the first example.
@@ -80,7 +81,7 @@ func TestExampleOfHooks(t *testing.T) {
 func exampleOfHooks(t *testing.T, args ...string) {
 	t.Helper()
 	s := newSpace(t)
-	address := closedPort(t)
+	address := porttest.Unused(t)
 	op := s.operate(t, []string{"KUBECONFIG=" + s.Kubeconfig()},
 		append([]string{"run", "-n", s.namespace, "--liveness", "http://" + address + "/healthz"}, args...)...)
 	s.handled(t, s.objectOf(t))

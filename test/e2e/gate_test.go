@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // gate is an address of a server that can be reached only when it is open.
@@ -23,7 +25,7 @@ func newGate(t *testing.T, server string) *gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &gate{address: closedPort(t), server: target.Host}
+	return &gate{address: porttest.Unused(t), server: target.Host}
 }
 
 func (g *gate) url() string { return "https://" + g.address }
@@ -70,15 +72,4 @@ func (g *gate) pass(ctx context.Context, conn net.Conn) {
 		_, _ = io.Copy(conn, server) // however it ends
 	})
 	_, _ = io.Copy(server, conn) // however it ends
-}
-
-// closedPort is an address without a listener.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // held are small limits of what the host keeps.
@@ -29,12 +29,7 @@ var held = host.HeldLimits{
 func TestGreedyOperatorAffectsOnlyItself(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
+	address := porttest.Unused(t)
 	op := s.start(t, options{
 		guest: "greedy", host: host.Options{Held: held},
 		settings: func(own *settings.Settings) { *own = *apart("greedy") },

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // member starts a replica of an operator, and waits until it says something.
@@ -131,9 +133,9 @@ func TestReplicasFillTheirIndices(t *testing.T) {
 	for i := range 3 {
 		s.create(t, fmt.Sprintf("indexed-%d", i), "{key: a}")
 	}
-	handlers := []string{"--config", "handlers=index create", "--listen", closedPort(t)}
+	handlers := []string{"--config", "handlers=index create", "--listen", porttest.Unused(t)}
 	first := s.member(t, "living", leads, handlers...)
-	handlers[3] = closedPort(t)
+	handlers[3] = porttest.Unused(t)
 	second := s.member(t, "living", waits, handlers...)
 	second.until(t, "its index is full", func() bool { return metric(handlers[3], "kopf_index_entries") == "3" })
 	if led := metric(handlers[3], "kopf_leader"); led != "0" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // burst is how many objects live and die at once.
@@ -31,7 +32,7 @@ func TestNothingLeaks(t *testing.T) { //nolint:paralleltest // see above
 		t.Skip("takes a minute")
 	}
 	s := newSpace(t)
-	listen := closedPort(t)
+	listen := porttest.Unused(t)
 	op := s.startLiving(t, "daemon timer index", options{
 		change:   func(o *operator.Options) { o.Listen = listen },
 		config:   map[string]string{"options": `{"interval":0.5}`},

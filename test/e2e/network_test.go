@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // full tells whether the faults are tested at length, as `make faults` does.
@@ -40,7 +42,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t)
 			p := newProxy(t, s.RESTConfig())
-			address := closedPort(t)
+			address := porttest.Unused(t)
 			op := s.spawnVia(t, p.kubeconfig(t), append(impatient, "--listen", address, "--config", "handlers=create delete")...)
 			op.says(t, "Starting the watch-stream for kopfexamples")
 			count := sized(10, 100)

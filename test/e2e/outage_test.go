@@ -19,6 +19,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/test/clustertest"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 var definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -28,7 +29,7 @@ func TestFaultsOfOutages(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	p := newProxy(t, s.RESTConfig())
-	address := closedPort(t)
+	address := porttest.Unused(t)
 	op := s.spawnVia(t, p.kubeconfig(t), append(impatient, "--listen", address)...)
 	op.says(t, "Starting the watch-stream for kopfexamples")
 

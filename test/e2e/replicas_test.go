@@ -24,6 +24,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 const day = 24 * time.Hour
@@ -88,13 +90,9 @@ func (s space) replica(t *testing.T, group string) replica {
 // replicaWith is replica with other handlers, and further arguments.
 func (s space) replicaWith(t *testing.T, group, handlers string, args ...string) replica {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
+	address := porttest.Unused(t)
 	_, port, err := net.SplitHostPort(address)
-	if err = errors.Join(err, listener.Close()); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	server := fmt.Sprintf(`{"type": "server", "addr": "127.0.0.1", "port": %s, "secret": {"namespace": %q, "name": "hooks"}}`, port, s.namespace)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kopf-wasm/kopf/test/clustertest"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -146,7 +147,7 @@ func (p *process) hasHandled(t *testing.T, address string, wanted map[string]str
 func TestFaultsOfOlderData(t *testing.T) {
 	t.Parallel()
 	f := newFallible(t)
-	address := closedPort(t)
+	address := porttest.Unused(t)
 	op := f.run(t, append(impatient, "--listen", address, "--config", "handlers=create update delete")...)
 	f.createMany(t, "kept", 3)
 	f.manyHandled(t, "kept", 0, 3)
@@ -191,7 +192,7 @@ func TestFaultsOfOlderData(t *testing.T) {
 func TestFaultsOfNoData(t *testing.T) {
 	t.Parallel()
 	f := newFallible(t)
-	address := closedPort(t)
+	address := porttest.Unused(t)
 	op := f.run(t, append(impatient, "--listen", address, "--config", "handlers=create update delete")...)
 	f.createMany(t, "obj", 3)
 	f.manyHandled(t, "obj", 0, 3)

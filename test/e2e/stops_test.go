@@ -9,6 +9,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // TestStopInTheMiddle: whatever an operator is doing when it is stopped, it ends
@@ -41,7 +42,7 @@ func TestStopInTheMiddle(t *testing.T) { //nolint:paralleltest // see above
 	for _, test := range tests {
 		t.Run(test.do, func(t *testing.T) {
 			s := newSpace(t)
-			url := "http://" + closedPort(t) + "/healthz"
+			url := "http://" + porttest.Unused(t) + "/healthz"
 			s.create(t, "obj1", "{key: x}")
 			op, _ := s.launch(t, options{
 				guest: "living", config: map[string]string{"handlers": test.handlers, "do": test.do},

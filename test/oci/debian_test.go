@@ -4,12 +4,13 @@ package oci_test
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
 // TestInteropDebian: artifacts and signatures in the registry that Debian ships, with
@@ -20,12 +21,7 @@ func TestInteropDebian(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := listener.Addr().String()
-	listener.Close() // it listens itself
+	host := porttest.Unused(t)
 	config := b.file("registry.yml", fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %q}}\nhttp: {addr: %q}\n", t.TempDir(), host))
 	cmd := exec.Command(program, "serve", config)
 	if err := cmd.Start(); err != nil {
