@@ -24,5 +24,5 @@ c++) source=$folder/main.cc flags="$flags --driver-mode=g++ -stdlib=libc++ -fno-
 *) source=$folder/main.c flags="--target=wasm32 -nostdlib -fno-builtin" ;;
 esac
 # shellcheck disable=SC2086 # several flags
-"$clang" $flags -O2 -Wall -Wextra -Wno-unused-function -fuse-ld="$linker" -Wl,--no-entry -o "$out.new" "$source"
-mv "$out.new" "$out"
+"$clang" $flags -O2 -Wall -Wextra -Wno-unused-function -fuse-ld="$linker" -Wl,--no-entry -o "$out.$$" "$source" # tests build one module at the same time
+mv "$out.$$" "$out"
