@@ -41,17 +41,40 @@ type Conversation struct {
 	Execution *Execution
 	Handler   *registries.Handler
 	Cause     *Cause
-	Task      guests.Task    // nil if the handler could not be started
-	env       *Env           // of the task
-	declared  int            // number of sub-handlers so far
-	patched   abi.Raw        // what of the handler's patch the cycle has already; nil: nothing
-	answered  int            // bytes of the current answer in the account
+	Task      guests.Task // nil if the handler could not be started
+	env       *Env        // of the task
+	declared  int         // number of sub-handlers so far
+	patched   abi.Raw     // what of the handler's patch the cycle has already; nil: nothing
+	held      held
 	kept      bool           // the patch keeps the task, which has transformations left
 	cancelled bool           // the task was asked to end
 	underway  *underway      // the request whose answer the guest has not received; nil: none
 	counted   *meters.Series // the call counts here until it is closed; nil: nowhere
 	began     time.Time
 	span      *tracing.Span // of the call; nil: it is not traced
+}
+
+// held are bytes in the account.
+type held struct {
+	answered int // of the current answer
+	arrived  int // of the current step
+}
+
+// arrives counts a step, which may wait for the operator's turn to compute, until it is taken. A step that does not fit is dropped.
+func (t *Conversation) arrives(step *abi.Step) (*abi.Step, error) {
+	t.taken()
+	size := textOf(step)
+	if err := t.Cause.Account.Take(accounts.Patches, size); err != nil {
+		return nil, t.tooLarge("result", err)
+	}
+	t.held.arrived = size
+	return step, nil
+}
+
+// taken gives back the memory of a step that counts by its parts from now on, or is over.
+func (t *Conversation) taken() {
+	t.Cause.Account.Give(accounts.Patches, t.held.arrived)
+	t.held.arrived = 0
 }
 
 // Open starts a handler. The caller must close the conversation, even after an error.
@@ -69,7 +92,8 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 		return talk, nil, &guestError{err}
 	}
 	talk.Task = task
-	return talk, step, nil
+	step, err = talk.arrives(step)
+	return talk, step, err
 }
 
 // Close releases the task, unless the patch keeps it.
@@ -77,6 +101,7 @@ func (t *Conversation) Close(ctx context.Context) {
 	t.measured()
 	t.abandon()
 	t.delivered()
+	t.taken()
 	t.env.forget() // a call that has failed has not given it back
 	if t.Task != nil && !t.kept {
 		t.Task.Release(context.WithoutCancel(ctx))
@@ -116,13 +141,13 @@ func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step
 	if step.Step != abi.StepCall || !step.Continue {
 		t.abandon()
 	}
-	return step, nil
+	return t.arrives(step)
 }
 
 // delivered gives back the memory of an answer that the guest has, or will never get.
 func (t *Conversation) delivered() {
-	t.Cause.Account.Give(accounts.Answers, t.answered)
-	t.answered = 0
+	t.Cause.Account.Give(accounts.Answers, t.held.answered)
+	t.held.answered = 0
 }
 
 // End takes the last step.

@@ -60,6 +60,7 @@ func (e *guestError) asError() *abi.Error {
 
 // finish applies the outcome of the last step.
 func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
+	t.taken()
 	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, textOf(step)); err != nil {
 		return t.tooLarge("result", err)
 	}
@@ -141,6 +142,7 @@ func (t *Conversation) takeEarly(ctx context.Context, step *abi.Step) error {
 	if step.Patch.IsNull() {
 		return nil
 	}
+	t.taken()
 	if err := t.Cause.Patch.ChargeReturned(t.Cause.Account, dicts.Heap(step.Patch)+textOf(step)); err != nil {
 		return t.tooLarge("patch", err)
 	}

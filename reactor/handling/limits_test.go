@@ -207,6 +207,32 @@ func TestStepsCountWhileTheyWait(t *testing.T) {
 	}
 }
 
+// TestStepsCountWhenTheyArrive: daemons and timers decode the body of the object before they take a step, and wait for that.
+func TestStepsCountWhenTheyArrive(t *testing.T) {
+	const size = 1 << 20
+	long := strings.Repeat("x", size)
+	s := newStage(t, &reactortest.Scripted{Scripts: map[string][]string{"fn": {`{"step":"wait"}`, `{"step":"done","result":"` + long + `"}`}}}, `{"metadata":{"name":"x"}}`)
+	s.cause.Account = accounts.New(accounts.Limits{})
+	talk, step, err := s.x.Open(t.Context(), s.handler(t, `{"id":"fn"}`), s.cause, fresh(0, 0), &Env{Cause: s.cause})
+	held := []int{reactortest.Held(s.cause.Account, accounts.Patches)}
+	if err == nil && step.Step == abi.StepWait {
+		_, err = talk.Resume(t.Context(), abi.Answer{})
+	}
+	held = append(held, reactortest.Held(s.cause.Account, accounts.Patches))
+	talk.Close(t.Context())
+	held = append(held, reactortest.Held(s.cause.Account, accounts.Patches))
+	if err != nil || held[0] != 0 || held[1] < size || held[2] != 0 {
+		t.Errorf("%v; %v bytes are held while it waits, then, and after its end", err, held)
+	}
+	s.cause.Account = accounts.New(accounts.Limits{PatchMemory: size / 2})
+	s.guest.Scripts["fn"] = s.guest.Scripts["fn"][1:]
+	talk, step, err = s.x.Open(t.Context(), s.handler(t, `{"id":"fn"}`), s.cause, fresh(0, 0), &Env{Cause: s.cause})
+	talk.Close(t.Context())
+	if step != nil || !errors.Is(err, accounts.ErrLimit) {
+		t.Errorf("without room for it: %v, and it is kept: %t", err, step != nil)
+	}
+}
+
 // TestManyFiltersCount: evaluating those of thousands of handlers, or thousands of one handler, is computing of the operator, however small
 // the object is: it may be changed hundreds of times a second.
 func TestManyFiltersCount(t *testing.T) {

@@ -38,7 +38,7 @@ func (t *Conversation) request(ctx context.Context, step *abi.Step) (abi.Answer,
 	if !r.await(step.Seconds) {
 		return abi.Answer{}, nil
 	}
-	t.underway, t.answered = nil, r.held
+	t.underway, t.held.answered = nil, r.held
 	defer r.abandon()
 	switch {
 	case ctx.Err() != nil:
