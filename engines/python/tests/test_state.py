@@ -18,6 +18,15 @@ class State(unittest.TestCase):
         op.run(0, BODY)
         self.assertEqual(op.run(0, BODY)["result"], [{"n": 2, "list": [1, 2]}, 2, True])
 
+    def test_memos_have_keys_that_are_no_texts(self):
+        op = operator("memo[5] = memo.get(5.0, 0) + 1\nmemo['ns', ('name', None)] = memo.setdefault(1.5, [])\nmemo[True] = 'T'\nmemo[1.5].append('x')\n"
+                      "memo['5'] = 'text'\ndel memo['5']\n"
+                      "return [list(memo) == [5, 1.5, ('ns', ('name', None)), 1], dict(memo)[5], memo[1], 1 in memo, '5' in memo, (5,) in memo, memo[1.5], memo.pop(5), len(memo)]")
+        for count in (1, 2):
+            self.assertEqual(op.run(0, BODY)["result"], [count == 1, 1, "T", True, False, False, ["x"] * count, 1, 3])
+        for key in ("[1]", "{1}", "float('nan')", "object()"):
+            self.assertIn("keys of memos are texts, numbers, None, and tuples of these", operator(f"memo[{key}] = 1").run(0, BODY)["error"]["message"])
+
     def test_memos_hold_objects_of_python(self):
         op = operator("if 'at' in memo: return [memo.at.year, sorted(memo.tags)]\nmemo.at, memo.tags = datetime.datetime(2020, 1, 1), {'a', 'b'}")
         op.run(0, BODY)

@@ -1,10 +1,33 @@
 """Memos: what the host keeps for handlers between calls, by keys."""
 
+import math
+
 from kopf import _codec, _host, _pickles
 
 _NAMES = "kopf.keys"  # the key under which the list of the other keys is kept
+_NO_TEXT = "kopf.key:"  # how the name of a key begins that is no text; its JSON follows
 _MISSING = object()
 _kept = {}  # what startup handlers have put into the operator's memo, and cannot be stored: copies of their instance have it
+
+
+def _name(key):
+    """Return what the host knows a key by. TypeError: JSON cannot hold the key exactly."""
+    return key if isinstance(key, str) else _NO_TEXT + _codec.dumps(_exact(key)).decode()
+
+
+def _exact(key):
+    """Return a key that is no text as JSON has it: keys that are equal in Python have one form."""
+    if isinstance(key, tuple):
+        return [_exact(item) for item in key]
+    if isinstance(key, bool) or isinstance(key, float) and key.is_integer():
+        return int(key)
+    if key is None or isinstance(key, (str, int)) or isinstance(key, float) and math.isfinite(key):
+        return key
+    raise TypeError(f"keys of memos are texts, numbers, None, and tuples of these, not {key!r}")
+
+
+def _key(name):
+    return _codec.hashable(_codec.loads(name[len(_NO_TEXT):].encode())) if name.startswith(_NO_TEXT) else name
 
 
 class Memo(dict):
@@ -55,9 +78,7 @@ class StoredMemo(Memo):
                 return
 
     def _read(self, key):
-        if not isinstance(key, str):
-            raise TypeError(f"keys of memos are texts, not {key!r}")
-        found = _host.memo_get(self._task, self._scope, key)
+        found = _host.memo_get(self._task, self._scope, _name(key))
         known = self._state.get(key)
         if found is None:
             if known is not None and known[1] is None:
@@ -93,11 +114,12 @@ class StoredMemo(Memo):
             self._write(key, value, packed)
 
     def _write(self, key, value, packed):
-        new = _host.memo_get(self._task, self._scope, key) is None
-        _host.memo_set(self._task, self._scope, key, packed)
+        name = _name(key)
+        new = _host.memo_get(self._task, self._scope, name) is None
+        _host.memo_set(self._task, self._scope, name, packed)
         self._state[key] = (value, packed)
         if new:
-            self._list(lambda names: names if key in names else [*names, key])
+            self._list(lambda names: names if name in names else [*names, name])
 
     def __getitem__(self, key):
         value = self._read(key)
@@ -106,8 +128,6 @@ class StoredMemo(Memo):
         return value
 
     def __setitem__(self, key, value):
-        if not isinstance(key, str):
-            raise TypeError(f"keys of memos are texts, not {key!r}")
         self._put(key, value)
 
     def __delitem__(self, key):
@@ -121,15 +141,16 @@ class StoredMemo(Memo):
 
     def _erase(self, key):
         self._state.pop(key, None)
-        _host.memo_set(self._task, self._scope, key, b"")
-        self._list(lambda names: [name for name in names if name != key])
+        name = _name(key)
+        _host.memo_set(self._task, self._scope, name, b"")
+        self._list(lambda names: [other for other in names if other != name])
 
     def __contains__(self, key):
-        return isinstance(key, str) and self._read(key) is not _MISSING
+        return self._read(key) is not _MISSING
 
     def __iter__(self):
-        names = self._names()[1]
-        return iter([*names, *(key for key in _kept if key not in names)])
+        keys = [_key(name) for name in self._names()[1]]
+        return iter([*keys, *(key for key in _kept if key not in keys)])
 
     def __len__(self):
         return sum(1 for _ in self)
@@ -146,7 +167,7 @@ class StoredMemo(Memo):
         return repr(dict(self.items()))
 
     def get(self, key, default=None):
-        value = self._read(key) if isinstance(key, str) else _MISSING
+        value = self._read(key)
         return default if value is _MISSING else value
 
     def keys(self):
