@@ -28,7 +28,7 @@ func TestHostsTakeOver(t *testing.T) {
 		_ = h.Dynamic().Resource(mutatingConfigurations).Delete(context.WithoutCancel(t.Context()), "a."+h.namespace+".wasmoperators.hosting.kopf.dev", metav1.DeleteOptions{})
 	})
 	server := fmt.Sprintf(`{"type": "server", "addr": "127.0.0.1", "secret": {"namespace": %q, "name": "hooks"}}`, h.namespace)
-	args := []string{"-n", h.namespace, "--admission-server", server, "--replicas", "leader", "--lease", h.namespace + "/hosts", "--lease-duration", "6s"}
+	args := []string{"-n", h.namespace, "--admission-server", server, "--replicas", "leader", "--lease", h.namespace + "/hosts", "--lease-duration", leasing.String()}
 	refused := kopf(t, []string{h.kubeconfig(t, "host")}, append([]string{"serve"}, args...)...)
 	if refused.code != 1 || strings.Count(refused.stderr, "it may not get, create, update leases.coordination.k8s.io hosts") != 1 {
 		t.Fatalf("without rights: %+v", refused)
@@ -80,7 +80,7 @@ func TestHostsTakeOver(t *testing.T) {
 // enlist starts a host that shares the objects with the others, and waits until it does.
 func (h *hosting) enlist(t *testing.T) *process {
 	t.Helper()
-	h.serve(t, "-n", h.namespace, "--log-format", "json", "--listen", "127.0.0.1:0", "--listen", "0.0.0.0:0", "--replicas", "shared", "--lease", h.namespace+"/hosts", "--lease-duration", sharing.String())
+	h.serve(t, "-n", h.namespace, "--log-format", "json", "--listen", "127.0.0.1:0", "--listen", "0.0.0.0:0", "--replicas", "shared", "--lease", h.namespace+"/hosts", "--lease-duration", leasing.String())
 	h.process.says(t, "members share the objects")
 	return h.process
 }
@@ -231,7 +231,7 @@ func TestFaultsOfHostsThatShare(t *testing.T) {
 				t.Helper()
 				p := newProxy(t, c.RESTConfig())
 				one := c.operate(t, []string{"KUBECONFIG=" + p.kubeconfig(t)}, "serve", "-n", h.namespace, "--allow-registry", h.registry.Ref("x").Registry, "--log-format", "json",
-					"--replicas", "shared", "--lease", h.namespace+"/hosts", "--lease-duration", sharing.String())
+					"--replicas", "shared", "--lease", h.namespace+"/hosts", "--lease-duration", leasing.String())
 				one.until(t, "it runs both operators", func() bool { return len(one.stderr.With("The operator starts.")) == 2 })
 				one.says(t, "members share the objects")
 				c.all = append(c.all, &sailor{one, p})

@@ -29,7 +29,7 @@ type sailor struct {
 func (c *crew) hire(t *testing.T, says string) {
 	t.Helper()
 	p := newProxy(t, c.RESTConfig())
-	one := c.spawnVia(t, p.kubeconfig(t), "--standalone", "--replicas", "leader", "--lease", c.namespace+"/op", "--lease-duration", "3s")
+	one := c.spawnVia(t, p.kubeconfig(t), "--standalone", "--replicas", "leader", "--lease", c.namespace+"/op", "--lease-duration", leasing.String())
 	one.says(t, says)
 	c.all = append(c.all, &sailor{one, p})
 }
@@ -43,14 +43,18 @@ func (s *sailor) living() bool {
 	}
 }
 
-// leader returns the replica that has become the leader last, and lives.
-func (c *crew) leader() *sailor {
-	for _, one := range slices.Backward(c.all) {
-		if one.living() && len(one.stderr.With(leads)) > 0 {
-			return one
+// leader waits until a replica leads, and returns the one that has become the leader last.
+func (c *crew) leader(t *testing.T) (found *sailor) {
+	t.Helper()
+	c.until(t, "a replica leads", func() bool {
+		for _, one := range c.all {
+			if one.living() && len(one.stderr.With(leads)) > 0 {
+				found = one
+			}
 		}
-	}
-	return nil
+		return found != nil
+	})
+	return found
 }
 
 // next waits until another replica is the leader.
@@ -131,7 +135,7 @@ func TestFaultsOfReplicas(t *testing.T) {
 			c.hire(t, waits)
 			objects := 0
 			for round := range sized(1, 20) {
-				leader, batch := c.leader(), sized(5, 20)
+				leader, batch := c.leader(t), sized(5, 20)
 				for i := range batch {
 					c.create(t, fmt.Sprintf("obj-%d-%d", round, i), "{do: sleep, seconds: 0.3}")
 				}
@@ -139,7 +143,7 @@ func TestFaultsOfReplicas(t *testing.T) {
 				began := time.Now()
 				fault.harm(t, c, leader)
 				if fault.mend == nil {
-					time.Sleep(4 * time.Second) // longer than the lease
+					time.Sleep(leasing + time.Second)
 				} else {
 					c.next(t, leader)
 					t.Logf("round %d: another replica led after %v", round, time.Since(began).Round(10*time.Millisecond))

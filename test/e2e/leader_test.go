@@ -9,10 +9,13 @@ import (
 	"github.com/kopf-wasm/kopf/test/porttest"
 )
 
+// leasing is how long Leases last: a leader that cannot renew its Lease in two thirds of it ends, and a busy machine can take some seconds.
+const leasing = 15 * time.Second
+
 // member starts a replica of an operator, and waits until it says something.
 func (s space) member(t *testing.T, module, says string, args ...string) *process {
 	t.Helper()
-	p := s.spawnModule(t, guest(t, module), append([]string{"--standalone", "--replicas", "leader", "--lease", s.namespace + "/op", "--lease-duration", "6s"}, args...)...)
+	p := s.spawnModule(t, guest(t, module), append([]string{"--standalone", "--replicas", "leader", "--lease", s.namespace + "/op", "--lease-duration", leasing.String()}, args...)...)
 	p.says(t, says)
 	return p
 }

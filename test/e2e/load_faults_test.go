@@ -25,7 +25,7 @@ func (c *crew) recruit(t *testing.T, mode, module string, count int) {
 	t.Helper()
 	from := len(c.all)
 	for range count {
-		one := c.spawnModule(t, module, "--standalone", "--replicas", mode, "--lease", c.namespace+"/op", "--lease-duration", sharing.String())
+		one := c.spawnModule(t, module, "--standalone", "--replicas", mode, "--lease", c.namespace+"/op", "--lease-duration", leasing.String())
 		c.all = append(c.all, &sailor{one, nil})
 	}
 	for _, one := range c.all[from:] {

@@ -221,7 +221,7 @@ func TestWebhooksOfReplicas(t *testing.T) {
 				address, _, _ := unstructured.NestedString(hooks[0].(map[string]any), "clientConfig", "url")
 				return address
 			}
-			args := []string{"--standalone", "--replicas", mode, "--lease", s.namespace + "/op", "--lease-duration", "6s"}
+			args := []string{"--standalone", "--replicas", mode, "--lease", s.namespace + "/op", "--lease-duration", leasing.String()}
 			first := s.replicaWith(t, o.config["group"], "check", args...)
 			s.until(t, "the leader is registered", func() bool { return strings.Contains(registered(), first.address) })
 			second := s.replicaWith(t, o.config["group"], "check", args...)

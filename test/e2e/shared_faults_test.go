@@ -10,14 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// sharing is how long the Leases last: also on a busy machine, they are renewed in time.
-const sharing = 6 * time.Second
-
 // enlist starts a replica that shares the objects, and waits until it does.
 func (c *crew) enlist(t *testing.T) {
 	t.Helper()
 	p := newProxy(t, c.RESTConfig())
-	one := c.spawnVia(t, p.kubeconfig(t), "--standalone", "--replicas", "shared", "--lease", c.namespace+"/op", "--lease-duration", sharing.String())
+	one := c.spawnVia(t, p.kubeconfig(t), "--standalone", "--replicas", "shared", "--lease", c.namespace+"/op", "--lease-duration", leasing.String())
 	one.says(t, "members share the objects")
 	c.all = append(c.all, &sailor{one, p})
 }
@@ -93,11 +90,11 @@ func (c *crew) suffer(t *testing.T, fault replicaFault, enlist func(t *testing.T
 		began := time.Now()
 		fault.harm(t, c, one)
 		if fault.mend == nil {
-			time.Sleep(sharing + time.Second)
+			time.Sleep(leasing + time.Second)
 		} else {
 			handled(round, batch)
 			t.Logf("round %d: all is handled after %v", round, time.Since(began).Round(10*time.Millisecond))
-			time.Sleep(time.Until(began.Add(sharing + time.Second))) // a replica that returns before its Lease expires continues
+			time.Sleep(time.Until(began.Add(leasing + time.Second))) // a replica that returns before its Lease expires continues
 			fault.mend(t, one)
 			one.exits(t)
 			enlist(t)

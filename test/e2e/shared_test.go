@@ -8,10 +8,9 @@ import (
 )
 
 // sharer starts a replica that shares the objects with others.
-// The lease lasts long enough that renewals are in time on a busy machine.
 func (s space) sharer(t *testing.T, args ...string) *process {
 	t.Helper()
-	return s.spawnModule(t, guest(t, "living"), append([]string{"--standalone", "--replicas", "shared", "--lease", s.namespace + "/op", "--lease-duration", "9s"}, args...)...)
+	return s.spawnModule(t, guest(t, "living"), append([]string{"--standalone", "--replicas", "shared", "--lease", s.namespace + "/op", "--lease-duration", leasing.String()}, args...)...)
 }
 
 // began returns how often a handler was called for each object.
@@ -107,7 +106,7 @@ func TestReplicasStartAndCleanUp(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t)
 			start := func() *process {
-				return s.spawnModule(t, guest(t, "living"), "--standalone", "--replicas", mode, "--lease", s.namespace+"/op", "--lease-duration", "9s",
+				return s.spawnModule(t, guest(t, "living"), "--standalone", "--replicas", mode, "--lease", s.namespace+"/op", "--lease-duration", leasing.String(),
 					"--config", "handlers=startup background cleanup create")
 			}
 			has := func(p *process, handler string, calls int) {
