@@ -14,7 +14,7 @@ import (
 // itself, so its exit code is that of Go's runtime.
 func TestStuckFirstProcessIsEnded(t *testing.T) {
 	t.Parallel() // the runtime takes ten seconds to print all stacks
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), stuck+"=yes")
