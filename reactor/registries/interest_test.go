@@ -98,7 +98,7 @@ func TestManyHandlersAreCollected(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it still computes")
 	}
 }

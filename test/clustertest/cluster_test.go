@@ -83,7 +83,7 @@ func TestNamespacesGoAway(t *testing.T) {
 		cluster.ApplyIn(t, name, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: claim}, "+
 			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}")
 	})
-	cluster.Eventually(t, 30*time.Second, func() error {
+	cluster.Eventually(t, 3*time.Minute, func() error {
 		return gone(t, cluster.Dynamic().Resource(namespaces), name)
 	})
 }
@@ -105,7 +105,7 @@ metadata:
 	if err := client.Delete(t.Context(), "parent", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Eventually(t, 30*time.Second, func() error { return gone(t, client, "child") })
+	cluster.Eventually(t, 3*time.Minute, func() error { return gone(t, client, "child") })
 	if err := gone(t, client, "foreign"); err == nil {
 		t.Error("an object without an owner was collected")
 	}
@@ -170,7 +170,7 @@ func TestAuditLog(t *testing.T) {
 	}
 
 	var found []AuditEvent
-	cluster.Eventually(t, 10*time.Second, func() error {
+	cluster.Eventually(t, time.Minute, func() error {
 		for _, event := range cluster.AuditLog(t) {
 			if event.Object.Namespace == namespace {
 				found = append(found, event)

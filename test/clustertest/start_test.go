@@ -68,7 +68,7 @@ func TestNothingIsLeftAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-s.exited
-	(&ControlPlane{}).Eventually(t, 10*time.Second, func() error {
+	(&ControlPlane{}).Eventually(t, time.Minute, func() error {
 		if left := processes(t, dir); len(left) > 0 {
 			return fmt.Errorf("still there: %v", left)
 		}
