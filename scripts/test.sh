@@ -166,11 +166,12 @@ log=.cache/test/computing.log
 : >"$log"
 set -m # a group of processes of its own, which ends with this script
 computing >>"$log" 2>&1 </dev/null &
+aside=$! # which bash changes for each process substitution
 set +m
-trap 'kill -- "-$!" 2>/dev/null' EXIT
+trap 'kill -- "-$aside" 2>/dev/null' EXIT
 tr ' ' '\n' <<<"$waiting" | packages "the packages that wait"
 conformance
-tail -n +1 -f --pid=$! "$log"
+tail -n +1 -f --pid="$aside" "$log"
 
 sort -k3 -rn "$results" | while read -r _ _ seconds computed name; do
 	echo "$seconds s, of them $computed s of computing: $name"
