@@ -7,7 +7,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"unsafe"
 )
 
 // Conn returns a connection that reads and writes the socket of one of package net. It returns other connections as they are,
@@ -77,10 +76,10 @@ func Read(descriptor uintptr, p []byte) (int, error) {
 // call reads or writes, without waiting if the descriptor is that of a socket of package net. It continues after signals.
 func call(number, descriptor uintptr, p []byte) (int, syscall.Errno) {
 	for {
-		n, _, errno := syscall.RawSyscall(number, descriptor, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		n, errno := attempt(number, descriptor, p)
 		switch errno {
 		case 0:
-			return int(n), 0
+			return n, 0
 		case syscall.EINTR:
 		default:
 			return 0, errno
