@@ -198,7 +198,10 @@ func hosted(t *testing.T, base operator.Options, replica ...Replica) *fixture {
 func (x *fixture) newFake(ctx context.Context, o operator.Options) (instance, error) {
 	_, module, err := o.Open(ctx, o.Modules[0])
 	if err == nil {
-		err = x.create(string(module))
+		x.mu.Lock()
+		create := x.create
+		x.mu.Unlock()
+		err = create(string(module))
 	}
 	if err != nil {
 		return nil, err

@@ -27,6 +27,23 @@ func (w *written) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+func (w *written) seen() (bytes int, last string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bytes, w.last
+}
+
+// lastHas fails unless the last record has all the texts.
+func (w *written) lastHas(t *testing.T, texts ...string) {
+	t.Helper()
+	_, last := w.seen()
+	for _, text := range texts {
+		if !strings.Contains(last, text) {
+			t.Errorf("the last record is %.200s, without %q", last, text)
+		}
+	}
+}
+
 // TestRecordsOfAnOperatorAreBounded: the host writes a line about each call, which LogLimit does not count. Those of others are not
 // dropped.
 func TestRecordsOfAnOperatorAreBounded(t *testing.T) {
@@ -36,24 +53,21 @@ func TestRecordsOfAnOperatorAreBounded(t *testing.T) {
 		x.declared("a", 1, func(s *api.Spec) { s.Limits = map[string]string{"LogLimit": "512Ki"} })
 		x.declared("b", 1, nil)
 		time.Sleep(time.Minute)
-		greedy, other, before := x.all()[0].options.Log, x.all()[1].options.Log, w.bytes
+		greedy, other := x.all()[0].options.Log, x.all()[1].options.Log
+		before, _ := w.seen()
 		const limit = recordsPerOutput * 512 << 10
 		for range 2 * limit >> 10 {
 			greedy.Info().Msg(strings.Repeat("x", 1<<10))
 		}
-		if got := w.bytes - before; got > limit || got < limit-2<<10 {
-			t.Errorf("%d bytes were written, and %d may be", got, limit)
+		if after, _ := w.seen(); after-before > limit || after-before < limit-2<<10 {
+			t.Errorf("%d bytes were written, and %d may be", after-before, limit)
 		}
-		if other.Info().Msg("of another"); !strings.Contains(w.last, "of another") {
-			t.Errorf("the last record is %.200s", w.last)
-		}
+		other.Info().Msg("of another")
+		w.lastHas(t, "of another")
 		time.Sleep(reportRecords)
 		synctest.Wait()
-		if !strings.Contains(w.last, "records of the operator were dropped: they are more than 2097152 bytes a second.") || !strings.Contains(w.last, "ns/a") {
-			t.Errorf("the last record is %.200s", w.last)
-		}
-		if greedy.Info().Msg("later"); !strings.Contains(w.last, "later") {
-			t.Errorf("the last record is %.200s", w.last)
-		}
+		w.lastHas(t, "records of the operator were dropped: they are more than 2097152 bytes a second.", "ns/a")
+		greedy.Info().Msg("later")
+		w.lastHas(t, "later")
 	})
 }
