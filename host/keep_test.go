@@ -111,9 +111,10 @@ func TestLostStartupsAreNotKept(t *testing.T) {
 	counted(t, m, invoke("count"), "2").Release(t.Context())
 }
 
-// TestStartupsWithoutClones: the instance of startup handlers is used for the next calls, and others begin from the beginning.
+// TestStartupsWithoutClones: the instance of startup handlers is used for the next calls, and others begin from the beginning. It takes
+// the place of an idle one, if only one is kept, as with one processor.
 func TestStartupsWithoutClones(t *testing.T) {
-	m := loadGo(t, Options{NoClones: true})
+	m := loadGo(t, Options{NoClones: true, MaxIdle: 1})
 	counted(t, m, startup("count"), "1").Release(t.Context())
 	if err := m.Keep(true); err != nil {
 		t.Fatal(err)

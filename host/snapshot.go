@@ -88,6 +88,7 @@ func (m *Module) Keep(succeeded bool) error {
 	}
 	before := m.snapshot.Load()
 	if _, isPlugin := in.guest.(interface{ Free() }); succeeded && (before == nil || isPlugin) {
+		m.pool.reap(0) // idle instances have the state of before, and could leave no room
 		m.pool.settle(in)
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,9 +37,14 @@ func handshake(t *testing.T, conn net.Conn, announced ClientConfig) (*x509.Certi
 }
 
 // oneSecret is a cluster of one secret, in which no two replicas write at the same time.
-type oneSecret struct{ text []byte }
+type oneSecret struct {
+	mu   sync.Mutex // guards text
+	text []byte
+}
 
 func (s *oneSecret) Get(context.Context, apipath.Path) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.text == nil {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "x")
 	}
@@ -46,12 +52,16 @@ func (s *oneSecret) Get(context.Context, apipath.Path) ([]byte, error) {
 }
 
 func (s *oneSecret) Create(_ context.Context, _ apipath.Path, object []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.text = object
 	return nil
 }
 
 // Patch replaces the secret: patches of it have all its data.
 func (s *oneSecret) Patch(_ context.Context, _ apipath.Path, patch []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.text = patch
 	return nil
 }
