@@ -276,7 +276,7 @@ func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration, clean 
 	if delay > 0 {
 		return applied{done, false}, c.postpone(delay)
 	}
-	touch, err := c.touch(time.Now())
+	touch, err := c.touch(stores.FormatTime(time.Now()))
 	if err != nil {
 		return applied{}, err
 	}
@@ -285,8 +285,8 @@ func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration, clean 
 }
 
 // touch makes a change without a meaning, to get an event of the object.
-func (c *cycle) touch(at time.Time) (*patching.Patch, error) {
-	value, touch := stores.FormatTime(at), patching.New(nil)
+func (c *cycle) touch(value string) (*patching.Patch, error) {
+	touch := patching.New(nil)
 	err := c.p.Settings.Persistence.Progress.Touch(c.Body, &touch.Merge, &value)
 	return touch, err
 }

@@ -134,3 +134,38 @@ func TestHandlersThatAreDueSoonNeedNoTouch(t *testing.T) {
 		})
 	}
 }
+
+// TestTouchesDiffer: a wait that was ended early, and the next one that lasts as long as the first one should have, make an event each.
+func TestTouchesDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
+		registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := `{"started":"1999-01-01T00:00:00.000000+00:00","delayed":"2099-01-01T00:00:00.000000+00:00","retries":1,"success":false,"failure":false}`
+		server, events := &exact{}, 0
+		server.Object = []byte(strings.Replace(string(reactortest.NewObject(0)), `"metadata":{`, fmt.Sprintf(`"metadata":{"annotations":{"kopf.zalando.org/fn":%q},`, record), 1))
+		p := newProcessor(registry, server)
+		qs := queueing.Of(p.Settings)
+		var nudge func()
+		qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string {
+			nudge = q.Nudger()
+			return p.handle(ctx, it, q)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		server.changed = func() {
+			events++
+			qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Modified, Object: server.Object, Meta: watching.Meta{UID: "uid", ResourceVersion: fmt.Sprint(server.Version)}}})
+		}
+		server.changed()
+		synctest.Wait()
+		nudge()
+		time.Sleep(longestSleep + time.Second)
+		synctest.Wait()
+		if events != 3 {
+			t.Errorf("%d events, want that of the object and two of touches", events)
+		}
+		qs.Drain(cancel, 0)
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/kopf-wasm/kopf/stores"
 )
 
 // longestSleep is the maximum wait for delayed handlers. The object is then touched, so
@@ -40,7 +41,7 @@ func (c *cycle) postpone(delay time.Duration) error {
 	} else {
 		c.aside().Debug(fmt.Sprintf("Sleeping for %v seconds for the delayed handlers.", delay.Seconds()))
 	}
-	touch, err := c.touch(time.Now().Add(capped))
+	touch, err := c.touch(unset)
 	if err != nil {
 		return err
 	}
@@ -69,10 +70,29 @@ func (w *waiting) end(ctx context.Context, left time.Duration, q *queueing.Queue
 	c.Object = &handling.Object{Services: w.p.Generation.Services, Resource: &w.p.Resource, Log: w.log, Body: dicts.Object{"metadata": dicts.Object{
 		"namespace": w.meta.Namespace, "name": w.meta.Name, "uid": w.meta.UID, "resourceVersion": w.meta.ResourceVersion,
 	}}}
+	set(w.touch.Merge.Object(), stores.FormatTime(time.Now()))
 	done, err := w.p.Writer.Write(ctx, c.Target(), w.touch, q.Hooks(ctx))
 	if done.Gone {
 		w.p.Completion.Done(w.meta.Key())
 	}
 	_ = c.settled(ctx, err)
 	return done.Version
+}
+
+// unset is in the place of the time in a patch that touches an object later. The time must be that of the patch: the object may have any
+// other one already, and then no event would follow.
+const unset = "when the wait is over"
+
+// set replaces the texts that are unset.
+func set(merge dicts.Object, text string) {
+	for key, value := range merge {
+		switch value := value.(type) {
+		case dicts.Object:
+			set(value, text)
+		case string:
+			if value == unset {
+				merge[key] = text
+			}
+		}
+	}
 }
