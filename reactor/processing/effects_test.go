@@ -98,6 +98,12 @@ func TestPatchesWithoutEffectKeepDelays(t *testing.T) {
 	}
 }
 
+// delayed returns a new object whose handler fn waits for its second attempt.
+func delayed(n int, until time.Time) []byte {
+	record := fmt.Sprintf(`{"started":"2000-01-01T00:00:00.000000+00:00","delayed":%q,"retries":1,"success":false,"failure":false}`, stores.FormatTime(until))
+	return []byte(strings.Replace(string(reactortest.NewObject(n)), `"metadata":{`, fmt.Sprintf(`"metadata":{"annotations":{"kopf.zalando.org/fn":%q},`, record), 1))
+}
+
 // TestHandlersThatAreDueSoonNeedNoTouch: the request would take longer than the rest of their delay.
 func TestHandlersThatAreDueSoonNeedNoTouch(t *testing.T) {
 	for delay, want := range map[time.Duration]int{soon: 0, soon + time.Millisecond: 1} {
@@ -110,9 +116,8 @@ func TestHandlersThatAreDueSoonNeedNoTouch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				record := fmt.Sprintf(`{"started":%q,"delayed":%q,"retries":1,"success":false,"failure":false}`, stores.FormatTime(begun), stores.FormatTime(begun.Add(delay)))
 				server := &exact{}
-				server.Object = []byte(strings.Replace(string(reactortest.NewObject(0)), `"metadata":{`, fmt.Sprintf(`"metadata":{"annotations":{"kopf.zalando.org/fn":%q},`, record), 1))
+				server.Object = delayed(0, begun.Add(delay))
 				p := newProcessor(registry, server)
 				qs := queueing.Of(p.Settings)
 				qs.Process = p.handle
@@ -143,9 +148,8 @@ func TestTouchesDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := `{"started":"1999-01-01T00:00:00.000000+00:00","delayed":"2099-01-01T00:00:00.000000+00:00","retries":1,"success":false,"failure":false}`
 		server, events := &exact{}, 0
-		server.Object = []byte(strings.Replace(string(reactortest.NewObject(0)), `"metadata":{`, fmt.Sprintf(`"metadata":{"annotations":{"kopf.zalando.org/fn":%q},`, record), 1))
+		server.Object = delayed(0, time.Now().AddDate(50, 0, 0))
 		p := newProcessor(registry, server)
 		qs := queueing.Of(p.Settings)
 		var nudge func()

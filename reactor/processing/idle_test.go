@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +44,7 @@ func BenchmarkIdleObject(b *testing.B) {
 func TestObjectsThatWaitTakeLittle(t *testing.T) {
 	const objects = 3000
 	resource := abi.Selector{Group: new("kopf.dev"), Version: "v1", Plural: "kopfexamples"}
-	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
+	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,12 +55,11 @@ func TestObjectsThatWaitTakeLittle(t *testing.T) {
 	qs := queueing.New(0)
 	qs.Idle = time.Millisecond
 	qs.Process = p.handle
-	const delayed = `"annotations":{"kopf.zalando.org/create_fn":"{\"started\":\"2020-01-01T00:00:00.000000+00:00\",\"delayed\":\"2099-01-01T00:00:00.000000+00:00\",\"retries\":1,\"success\":false,\"failure\":false}"},`
 	ctx, cancel := context.WithCancel(t.Context())
+	begun := time.Now().UTC()
 	before, goroutines := boundedtest.InUse(), runtime.NumGoroutine()
 	for n := range objects {
-		object := strings.Replace(string(reactortest.NewObject(n)), `"metadata":{`, `"metadata":{`+delayed, 1)
-		qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Added, Object: []byte(object), Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}})
+		qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Added, Object: delayed(n, begun.AddDate(50, 0, 0)), Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}})
 	}
 	for deadline := time.Now().Add(time.Minute); (runtime.NumGoroutine() > goroutines || p.Generation.Services.Tally.Counts().Delayed < objects) && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)

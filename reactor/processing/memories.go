@@ -242,7 +242,7 @@ func (m *Memories) occupy(bytes int64) (over func()) {
 	return func() { m.Account.Charged().Give(bytes) }
 }
 
-// force counts memory that nothing can do without.
+// force counts memory also if the budget has no more of it: Scarce is called then.
 func (m *Memories) force(bytes int64) {
 	if err := m.Account.Charged().Force(bytes); err != nil && m.Scarce != nil {
 		m.Scarce(err)
