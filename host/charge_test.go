@@ -53,6 +53,21 @@ func TestModulesAreCharged(t *testing.T) {
 	}
 }
 
+// TestReplacedSnapshotsAreNotCharged: an instance that has seen keys of the configuration that the module does not want is replaced.
+func TestReplacedSnapshotsAreNotCharged(t *testing.T) {
+	tenant := &accounts.Tenant{Budget: accounts.NewBudget(1 << 30)}
+	m, err := Load(t.Context(), "op.wasm", guestBytes(t), ofTenant(withCache(t, Options{Config: registers(`"register","document"`)}), tenant))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := tenant.Memory(); left != 0 {
+		t.Errorf("%d bytes are left", left)
+	}
+}
+
 // TestSharedMachineCodeIsChargedOnce: to the operator whose module uses it for longest.
 func TestSharedMachineCodeIsChargedOnce(t *testing.T) {
 	budget := accounts.NewBudget(1 << 30)
@@ -115,6 +130,33 @@ func TestGrowthWithinABudget(t *testing.T) {
 		}
 		if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); errors.Is(err, ErrTrap) != trapped {
 			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+// TestRegistrationsWithoutMemory: the error of a guest whose memory does not grow at its registration says that others have it, whether the
+// guest traps or answers an error of its own, and whatever it says about memory.
+func TestRegistrationsWithoutMemory(t *testing.T) {
+	const refusal = `{"error":"no array of that length"}`
+	grow := asm.Cat(asm.I32Const(100), asm.MemoryGrow)
+	fails := asm.Cat(asm.I32Const(-1), []byte{0x46}, asm.If)
+	for name, code := range map[string][]byte{
+		"traps":           asm.Cat(grow, fails, asm.Unreachable, asm.End, asm.Text(16, asm.Registration)),
+		"answers":         asm.Cat(grow, asm.Drop, asm.Text(1024, refusal)),
+		"did not need it": asm.Cat(grow, asm.Drop, asm.Text(16, asm.Registration)),
+	} {
+		guest := asm.Guest(nil).With(asm.Func{Export: abi.ExportRegister, Params: []byte{asm.I32, asm.I32}, Results: []byte{asm.I64}, Code: code})
+		guest.Data = append(guest.Data, asm.Data{Offset: 1024, Bytes: refusal})
+		for size, want := range map[int64]bool{1 << 30: false, 300 << 10: name != "did not need it"} {
+			tenant := &accounts.Tenant{Budget: accounts.NewBudget(size)}
+			_, err := load(t, guest.Encode(), ofTenant(Options{}, tenant))
+			var scarce *accounts.BudgetError
+			if errors.As(err, &scarce) != want {
+				t.Errorf("%s, %d bytes: %v", name, size, err)
+			}
+			if left := tenant.Memory(); err != nil && left != 0 {
+				t.Errorf("%s, %d bytes: %d are left", name, size, left)
+			}
 		}
 	}
 }

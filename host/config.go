@@ -80,7 +80,7 @@ func (m *Module) first(ctx context.Context) error {
 		return err
 	}
 	if s := m.snapshot.Swap(nil); s != nil {
-		if err := s.image.Close(); err != nil {
+		if err := m.drop(s); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
@@ -101,7 +101,7 @@ func (m *Module) registerFirst(ctx context.Context) (restricted bool, err error)
 	defer in.unlock()
 	defer m.pool.give(in)
 	if err := m.parseRegistration(); err != nil {
-		return false, err
+		return false, in.scarce(err)
 	}
 	restricted = m.restrict(m.registration.Capabilities)
 	// This memory is private: clones share most of theirs, and the first call creates one.

@@ -43,9 +43,18 @@ func (in *instance) create(ctx context.Context) error {
 		return err
 	}
 	if err := in.initialize(ctx); err != nil {
-		return err
+		return in.scarce(err)
 	}
 	return in.m.takeSnapshot(in)
+}
+
+// scarce adds the reason to the error of an instance that could not register: it got no memory, as other operators have it. Guests
+// know only that they got none, and some do not say even that.
+func (in *instance) scarce(err error) error {
+	if refusal := in.memory.Refusal(); refusal != nil {
+		return fmt.Errorf("%w: %w", err, refusal)
+	}
+	return err
 }
 
 // withTimeout ends a context after RegisterTimeout. Waits for a core do not count: other operators,

@@ -37,6 +37,7 @@ type Memory struct {
 	total    *atomic.Int64 // see CountIn; nil: not counted
 	pool     *Pool         // see Within; nil: no bound
 	overhead int           // see Within
+	refusal  error         // see Refusal
 }
 
 // Parts of a memory that are provided only when they are touched: the beginning of an image,
@@ -67,11 +68,12 @@ func (m *Memory) resize(committed int) {
 
 // Reallocate resizes the memory, and returns all of it, or nil if it cannot.
 func (m *Memory) Reallocate(size uint64) []byte {
+	m.refusal = nil
 	if size > uint64(m.max) {
 		return nil
 	}
 	more := max(int(size)-m.committed, 0)
-	if m.pool.Take(more) != nil {
+	if m.refusal = m.pool.Take(more); m.refusal != nil {
 		return nil
 	}
 	if m.commit(int(size)) != nil {
@@ -80,6 +82,9 @@ func (m *Memory) Reallocate(size uint64) []byte {
 	}
 	return m.buf[:size:size]
 }
+
+// Refusal is the error of the pool if it refused the last growth; nil otherwise.
+func (m *Memory) Refusal() error { return m.refusal }
 
 // Free unmaps the memory. It may be called again.
 func (m *Memory) Free() {

@@ -123,12 +123,18 @@ func refusesMore(a *attacker) error {
 	if err != nil {
 		return err
 	}
+	reasons := map[string]int{}
 	for i := range report.Operators {
-		if f := &report.Operators[i]; f.Namespace == a.namespace && f.Reason == "NoMemory" {
+		f := &report.Operators[i]
+		if f.Namespace != a.namespace {
+			continue
+		}
+		if f.Reason == "NoMemory" {
 			return nil
 		}
+		reasons[f.Reason]++
 	}
-	return fmt.Errorf("all operators of the attacker start: all operators have %+v", report.Host.Memory)
+	return fmt.Errorf("no operator of the attacker has too little memory, as they are not ready for the reasons %v: all operators have %+v", reasons, *report.Host.Memory)
 }
 
 // leavesMemory checks that the operators of the attacker leave a third of the memory to others, and all of it when they are removed.
