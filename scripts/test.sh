@@ -128,22 +128,45 @@ conformance() {
 	run conformance "$(scripts/python.sh)" test/conformance/run.py check --finished --jobs "$((9 * $(getconf _NPROCESSORS_ONLN)))" "${suites[@]}" "${areas[@]}"
 }
 
-# computing: the steps that mostly compute, at a lower priority.
-computing() (
-	renice -n 10 -p "${BASHPID:-}" >/dev/null 2>&1
-	step guest-sdks/rust scripts/rust-test.sh
-	step scripts/release gotest scripts/release ./...
+# computing: the steps that mostly compute.
+computing() {
 	step host/prepare engines
-	step engines/python library
 	step vectors scripts/vectors.sh
 	others
 	# During the recorded cases, which leave most of the processors' time.
 	tr ' ' '\n' <<<"$busiest" | packages "the packages that compute"
+}
+
+# compiling: the steps that compile what no other step needs. They have pauses, in which the steps above compute.
+compiling() {
+	step guest-sdks/rust scripts/rust-test.sh
+	step scripts/release gotest scripts/release ./...
+	step engines/python library
 	step test/extism gotest test/extism ./...
 	step test/chart gotest test/chart ./...
-)
+}
+
+# aside NAME: runs these steps in the background, at a lower priority. Sets group to their group of processes.
+aside() {
+	: >".cache/test/$1.log"
+	set -m
+	(
+		renice -n 10 -p "${BASHPID:-}" >/dev/null 2>&1
+		"$1"
+	) >>".cache/test/$1.log" 2>&1 </dev/null &
+	group=$! # which bash changes for each process substitution
+	set +m
+}
 
 go build -o "$tally" ./scripts/tally || exit 1
+
+# These run during all that follows, and what they print comes at the end.
+aside computing
+computing=$group
+aside compiling
+compiling=$group
+trap 'kill -- "-$computing" "-$compiling" 2>/dev/null' EXIT
+
 step abi gotest abi ./...
 step guest-sdks/go gotest guest-sdks/go ./...
 step guest-sdks/go gotest guest-sdks/go -tags tinygo ./... # what is different in modules of TinyGo
@@ -161,17 +184,11 @@ else
 	echo "SKIPPED: modules built by TinyGo: there is no tinygo in PATH"
 fi
 
-# Two things wait most of the time: these tests, and then the recorded cases. Other steps compute meanwhile, and what they print follows.
-log=.cache/test/computing.log
-: >"$log"
-set -m # a group of processes of its own, which ends with this script
-computing >>"$log" 2>&1 </dev/null &
-aside=$! # which bash changes for each process substitution
-set +m
-trap 'kill -- "-$aside" 2>/dev/null' EXIT
+# Two things wait most of the time: these tests, and then the recorded cases.
 tr ' ' '\n' <<<"$waiting" | packages "the packages that wait"
 conformance
-tail -n +1 -f --pid="$aside" "$log"
+tail -n +1 -f --pid="$computing" .cache/test/computing.log
+tail -n +1 -f --pid="$compiling" .cache/test/compiling.log
 
 sort -k3 -rn "$results" | while read -r _ _ seconds computed name; do
 	echo "$seconds s, of them $computed s of computing: $name"
