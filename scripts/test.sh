@@ -10,6 +10,7 @@ export KOPF_DEVCLUSTER=$PWD/.cache/bin/devcluster KOPF_REGISTRY=$PWD/.cache/bin/
 tally=$PWD/.cache/bin/tally
 read -ra only <<<"${ONLY:-}"
 results=.cache/test/results
+engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
 : >"$results"
 
 # wanted NAME: does ONLY name the folder, or one above it?
@@ -52,12 +53,13 @@ run() (
 # the process that compiles modules is confined. Without debugging information, linking takes half the time.
 # `make vet` looks at all packages, and go test would look at them, and at all that they import, once more.
 # Results of nested modules are not cached: the go command forgets which files outside of the module the tests have read.
+# Programs know the version of the engine, by which machine code is cached. Tests have to hear it, to share that of programs.
 gotest() (
 	local again=()
 	[ "$1" = . ] || again=(-count=1)
 	cd "$1" || exit 1
 	shift
-	CGO_ENABLED=0 go test "${again[@]}" -timeout 30m -vet=off -ldflags=-w -json "$@" | "$tally"
+	CGO_ENABLED=0 go test "${again[@]}" -timeout 30m -vet=off -ldflags="-w -X github.com/tetratelabs/wazero/internal/version.version=$engine" -json "$@" | "$tally"
 )
 
 # Packages of the root module that take longest, and mostly wait; and those that compute for longest.

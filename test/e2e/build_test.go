@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/internal/pathtest"
 	"github.com/kopf-wasm/kopf/test/sources"
 )
 
@@ -78,11 +79,18 @@ func commandLine(t *testing.T) string {
 	})
 }
 
-// compiled is the folder of compiled modules that all operators of this run share.
-var compiled = sync.OnceValues(func() (string, error) {
-	dir, err := filepath.Abs(filepath.Join(outDir, "compiled"))
-	if err != nil {
-		return "", err
+// caches is the folder of caches that all operators of this run share.
+func caches(t *testing.T) string {
+	t.Helper()
+	dir := pathtest.Absolute(t, filepath.Join(outDir, "caches"))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	return dir, os.MkdirAll(dir, 0o700)
-})
+	return dir
+}
+
+// compiled is the folder of compiled modules among them.
+func compiled(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(caches(t), "kopf", "wasm")
+}

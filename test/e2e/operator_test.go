@@ -97,10 +97,6 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 		}
 		o.module = guest(t, name)
 	}
-	dir, err := compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if o.rest == nil {
 		o.rest = s.RESTConfig()
 	}
@@ -109,7 +105,7 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 		o.settings(own)
 	}
 	limits := o.host
-	limits.CacheDir = cmp.Or(limits.CacheDir, dir)
+	limits.CacheDir = cmp.Or(limits.CacheDir, compiled(t))
 	limits.Config, limits.Stdout, limits.Stderr = o.config, r.stdout, r.log
 	return operator.Options{
 		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own, Admission: o.admits, GrantedSettings: o.granted,

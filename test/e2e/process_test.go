@@ -46,12 +46,8 @@ func ran(t *testing.T, cmd *exec.Cmd) result {
 // command prepares a command line; env comes on top of an environment without a cluster.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	dir, err := compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
 	cmd := exec.Command(commandLine(t), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull, "XDG_CACHE_HOME="+dir)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull, "XDG_CACHE_HOME="+caches(t))
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }

@@ -31,15 +31,11 @@ func withPackages(t *testing.T, o options, name string) options {
 	if err != nil {
 		t.Fatalf("the packages of %s are not installed: %v", name, err)
 	}
-	dir, err := compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
 	o = byPython(o, pythonEngine(t), clients+name+".py")
 	choose := o.change
 	o.change = func(o *operator.Options) {
 		choose(o)
-		o.Python.Packages = &packages.Packer{From: strings.TrimSpace(string(folder)), CacheDir: dir + "-packages"}
+		o.Python.Packages = &packages.Packer{From: strings.TrimSpace(string(folder)), CacheDir: filepath.Join(caches(t), "kopf", "packages")}
 	}
 	return o
 }

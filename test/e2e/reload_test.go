@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -18,35 +17,36 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/operator"
-	"github.com/kopf-wasm/kopf/test/sources"
 )
 
-// version builds the guest "versions" with its variables set.
+// version is the guest "versions" with a configuration in it. All versions have the same code, which is compiled once.
 func version(t *testing.T, variables ...string) string {
 	t.Helper()
-	sources.WatchGo(t, "test/guests/go")
-	name := "versions-" + strings.NewReplacer("=", "-", "/", "-").Replace(strings.Join(variables, "-")) + ".wasm"
-	return once(t, name, func(out string) *exec.Cmd {
-		flags := ""
-		for _, variable := range variables {
-			flags += " -X main." + variable
-		}
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-buildmode=c-shared", "-ldflags", flags, "-o", out, "./versions")
-		cmd.Dir = guestsDir
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-		return cmd
-	})
+	wasm, err := os.ReadFile(guest(t, "versions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := map[string]string{}
+	for _, variable := range variables {
+		key, value, _ := strings.Cut(variable, "=")
+		config[key] = value
+	}
+	if wasm, err = configuration.Embed(wasm, config); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "versions.wasm")
+	if err := os.WriteFile(path, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // compileFirst fills the cache, so that a module is loaded at once.
 func compileFirst(t *testing.T, module string) {
 	t.Helper()
-	dir, err := compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	modules, err := operator.Load(t.Context(), []string{module}, host.Options{CacheDir: dir})
+	modules, err := operator.Load(t.Context(), []string{module}, host.Options{CacheDir: compiled(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

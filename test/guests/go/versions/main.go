@@ -1,12 +1,10 @@
-// Command versions is an operator for KopfExamples that is built in several versions:
-//
-//	-ldflags "-X main.version=2 -X main.handlers=create,daemon"
-//
-// Each handler prints a line of JSON with the version to the standard output. Those of changes mark the version in the status of
+// Command versions is an operator for KopfExamples whose configuration makes it one of several versions: version=2,
+// handlers=create,daemon. Each handler prints a line of JSON with the version to the standard output. Those of changes mark the version in the status of
 // objects that want it.
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -16,11 +14,13 @@ import (
 )
 
 var (
-	version  = "1"
-	resource = "kopfexamples"
-	handlers = "create,update"
-	setting  string // name=seconds: is set at the startup
+	version  = configured("version", "1")
+	resource = configured("resource", "kopfexamples")
+	handlers = configured("handlers", "create,update")
+	setting  = configured("setting", "") // name=seconds: is set at the startup
 )
+
+func configured(key, otherwise string) string { return cmp.Or(kopf.Config(key), otherwise) }
 
 func init() { kopf.Setup(register) }
 
