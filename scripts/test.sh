@@ -66,8 +66,7 @@ gotest() (
 waiting="test/e2e test/takeover test/docs test/oci test/hostile"
 busiest="host reactor"
 
-# packages NAME: tests of those packages of the root module, given as input, whose names are wanted: one more at once than
-# there are processors.
+# packages NAME: tests of those packages of the root module, given as input, whose names are wanted.
 packages() {
 	local name=$1 package packages=()
 	while read -r package; do
@@ -75,7 +74,7 @@ packages() {
 			packages+=("./$package")
 		fi
 	done
-	[ ${#packages[@]} = 0 ] || run "$name" gotest . -p "$(($(getconf _NPROCESSORS_ONLN) + 1))" "${packages[@]}"
+	[ ${#packages[@]} = 0 ] || run "$name" gotest . "${packages[@]}"
 }
 
 # others: the other packages of the root module, except the vectors, which have a step of their own.
