@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kopf-wasm/kopf/internal/pathtest"
 	"github.com/kopf-wasm/kopf/test/sources"
 )
 
@@ -77,20 +76,4 @@ func commandLine(t *testing.T) string {
 		cmd.Env = append(os.Environ(), "GOWORK=off")
 		return cmd
 	})
-}
-
-// caches is the folder of caches that all operators of this run share.
-func caches(t *testing.T) string {
-	t.Helper()
-	dir := pathtest.Absolute(t, filepath.Join(outDir, "caches"))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// compiled is the folder of compiled modules among them.
-func compiled(t *testing.T) string {
-	t.Helper()
-	return filepath.Join(caches(t), "kopf", "wasm")
 }

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,7 +104,6 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 		o.settings(own)
 	}
 	limits := o.host
-	limits.CacheDir = cmp.Or(limits.CacheDir, compiled(t))
 	limits.Config, limits.Stdout, limits.Stderr = o.config, r.stdout, r.log
 	return operator.Options{
 		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own, Admission: o.admits, GrantedSettings: o.granted,

@@ -47,7 +47,7 @@ func ran(t *testing.T, cmd *exec.Cmd) result {
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(commandLine(t), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull, "XDG_CACHE_HOME="+caches(t))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull)
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }

@@ -35,7 +35,7 @@ func withPackages(t *testing.T, o options, name string) options {
 	choose := o.change
 	o.change = func(o *operator.Options) {
 		choose(o)
-		o.Python.Packages = &packages.Packer{From: strings.TrimSpace(string(folder)), CacheDir: filepath.Join(caches(t), "kopf", "packages")}
+		o.Python.Packages = &packages.Packer{From: strings.TrimSpace(string(folder))}
 	}
 	return o
 }
