@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/test/porttest"
@@ -46,6 +47,7 @@ func TestStopInTheMiddle(t *testing.T) { //nolint:paralleltest // see above
 			s.create(t, "obj1", "{key: x}")
 			op, _ := s.launch(t, options{
 				guest: "living", config: map[string]string{"handlers": test.handlers, "do": test.do},
+				host: host.Options{ComputeLimit: time.Second}, // daemons and timers are waited for until then
 				settings: func(s *settings.Settings) {
 					s.Queueing.ExitTimeout = 300 * time.Millisecond
 					s.Process.UltimateExitingTimeout = 0 // it has to do without
