@@ -90,7 +90,7 @@ func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep,
 	talk := b.talk
 	c, failed := b.awake(ctx)
 	if failed != nil {
-		err = errors.Join(err, failed)
+		c, err = b.cause, errors.Join(err, failed)
 	}
 	if talk.Cause = c; err == nil {
 		err = talk.End(ctx, step)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -93,4 +94,19 @@ func TestFailedAttemptsKeepNoMemory(t *testing.T) {
 		b.stopper.Set(abi.StopResourceDeleted)
 		<-b.done
 	})
+}
+
+// TestAttemptsWithBrokenBodies: an attempt at whose end the body cannot be read ends with that error, and is left.
+func TestAttemptsWithBrokenBodies(t *testing.T) {
+	s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{`{"step":"wait","seconds":0}`}}, string(reactortest.NewObject(1)))
+	b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},"kind":"daemon"}`)
+	waits, err := b.attempt(t.Context())
+	if err != nil || waits == nil {
+		t.Fatalf("the attempt does not wait: %v, %v", waits, err)
+	}
+	broken := []byte("{")
+	b.memory.live.Store(&broken)
+	if _, err := waits.then(t.Context()); err == nil || !strings.Contains(err.Error(), "the body of the object: ") || b.talk != nil {
+		t.Errorf("it ends with %v", err)
+	}
 }
