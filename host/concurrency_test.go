@@ -131,3 +131,25 @@ func TestGivingBackNeedsNoCore(t *testing.T) {
 		t.Errorf("the instance was not given back: %+v", got)
 	}
 }
+
+// TestCloseBeforeAnInstanceIsMade: a call that begins while the module is closed has an instance that Close takes first. It made a copy of a
+// snapshot, or of a machine, that was gone, and ended the process.
+func TestCloseBeforeAnInstanceIsMade(t *testing.T) {
+	for name, o := range map[string]Options{"clones": {}, "no clones": {NoClones: true}} {
+		m, err := load(t, minimalWaiter(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.pool.reap(0)
+		in, fresh, err := m.pool.take(m, false)
+		if err != nil || !fresh {
+			t.Fatal(fresh, err)
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := in.create(t.Context()); !errors.Is(err, errClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -28,6 +28,9 @@ func (m *Module) newInstance() *instance {
 // create prepares the instance for tasks: as a clone of the snapshot, or from the beginning
 // if there is no snapshot yet. The first instance takes the snapshot, if that is possible.
 func (in *instance) create(ctx context.Context) error {
+	if in.dead != nil { // Close was faster
+		return fmt.Errorf("%s: instance: %w", in.m.name, in.dead)
+	}
 	for s := in.m.snapshot.Load(); s != nil; s = in.m.snapshot.Load() {
 		if err := in.clone(ctx, s); !errors.Is(err, linear.ErrClosed) { // Keep has another one
 			return err
