@@ -302,6 +302,10 @@ func (m *Memories) forget(key string) *memory {
 	return item
 }
 
+// maxReviewed bounds the uids of objects whose memos are kept for reviews, in bytes. Kubernetes makes them with 36 bytes, but any client
+// of the webhook server can send others.
+const maxReviewed = 253
+
 // Reviewed returns the memo of an object under review. For an object that is being
 // created, it returns a memo that is not kept.
 func (m *Memories) Reviewed(uid string, created bool) *memos.Memo {
@@ -310,7 +314,7 @@ func (m *Memories) Reviewed(uid string, created bool) *memos.Memo {
 	if item, ok := m.items[uid]; ok {
 		return item.memo
 	}
-	if uid == "" || created && !m.reviewMemos.Know(uid) {
+	if uid == "" || len(uid) > maxReviewed || created && !m.reviewMemos.Know(uid) {
 		return memos.New(m.Base, m.Account)
 	}
 	return m.reviewMemos.Recall(uid, m.Base, m.Account)

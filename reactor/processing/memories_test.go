@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -78,6 +80,22 @@ func TestMemosOfReviews(t *testing.T) {
 	}
 	if first, second := m.Reviewed("", false), m.Reviewed("", false); first == second {
 		t.Error("objects without a uid share a memo")
+	}
+}
+
+// TestLongUIDsOfReviewsAreNotKept: any client of the webhook server chooses them, and the account does not count them.
+func TestLongUIDsOfReviewsAreNotKept(t *testing.T) {
+	m := NewMemories()
+	before := boundedtest.InUse()
+	for i := range 100 {
+		m.Reviewed(strings.Repeat("u", 1<<20)+strconv.Itoa(i), false)
+	}
+	if kept := boundedtest.InUse() - before; kept > 10<<20 {
+		t.Errorf("%d MiB are kept", kept>>20)
+	}
+	longest := strings.Repeat("u", maxReviewed)
+	if m.Reviewed(longest, false) != m.Reviewed(longest, false) {
+		t.Error("the memo of an object with the longest uid is not its own")
 	}
 }
 
