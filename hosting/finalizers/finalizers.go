@@ -55,7 +55,7 @@ type Options struct {
 	Limits     clients.Limits // of rates
 	Guard      patching.Guard // of each patch; nil: no other host runs the operator
 
-	// Compute decodes an answer, as computing of the operator; nil: as the host's own.
+	// Compute decodes an answer, or looks for the resources, as computing of the operator; nil: as the host's own.
 	Compute func(ctx context.Context, do func())
 
 	Log zerolog.Logger
@@ -312,25 +312,28 @@ func (f *Finalizers) find(ctx context.Context) error {
 	if failure != nil {
 		return failure
 	}
-	places, known := []place{}, map[selectors.Key]bool{}
-	for _, name := range f.options.Resources {
-		key := keyOf(name)
-		resource, found := among(all, key)
-		if !found && lacks(err, key.Group) {
-			f.hidden = err
+	places := []place{}
+	f.options.Compute(ctx, func() { // authors who may write the status choose how many resources it names
+		known := map[selectors.Key]bool{}
+		for _, name := range f.options.Resources {
+			key := keyOf(name)
+			resource, found := among(all, key)
+			if !found && lacks(err, key.Group) {
+				f.hidden = err
+			}
+			if !found || known[resource.Key()] {
+				continue
+			}
+			known[resource.Key()] = true
+			scopes := namespaces
+			if !resource.Namespaced {
+				scopes = []string{""}
+			}
+			for _, namespace := range scopes {
+				places = append(places, place{resource, namespace})
+			}
 		}
-		if !found || known[resource.Key()] {
-			continue
-		}
-		known[resource.Key()] = true
-		scopes := namespaces
-		if !resource.Namespaced {
-			scopes = []string{""}
-		}
-		for _, namespace := range scopes {
-			places = append(places, place{resource, namespace})
-		}
-	}
+	})
 	f.places = places
 	return nil
 }
