@@ -61,6 +61,22 @@ func TestInflatedConversionsFail(t *testing.T) {
 	}
 }
 
+// breaking panics when it converts.
+type breaking struct{ inflating }
+
+func (*breaking) Convert(context.Context, []byte, string) ([]byte, error) { panic("a defect") }
+
+// TestBrokenConversionsHoldNoMemory: it is that of all operators of the process, whose reviews would wait for it for ever.
+func TestBrokenConversionsHoldNoMemory(t *testing.T) {
+	o := &breaking{inflating{account: accounts.New(accounts.Limits{})}}
+	const ask = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"g/v2","objects":[{"a":1}]}}`
+	w := httptest.NewRecorder()
+	NewHandler(o, Limits{}, zerolog.Nop()).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/-/convert", strings.NewReader(ask)))
+	if used := o.account.Usage()[accounts.Reviews].Used; used != 0 || w.Code != http.StatusInternalServerError {
+		t.Errorf("%d bytes are held after %d %s", used, w.Code, w.Body)
+	}
+}
+
 // TestAnswersHaveBoundedMemory: clients that ask and do not read lose their connections when there are many. Others get their answers.
 func TestAnswersHaveBoundedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -47,8 +47,12 @@ func (h *Handler) convert(ctx context.Context, r *http.Request, body []byte) ans
 		return failed(err)
 	}
 	response := conversionResponse{UID: request.UID, Converted: []json.RawMessage{}, Result: conversionResult{Status: "Success"}}
-	lease, converted, err := h.convertAll(ctx, r, request)
-	defer lease.Release()
+	lease, room, err := h.reserve(ctx, request)
+	defer lease.Release() // after a panic, too
+	var converted []json.RawMessage
+	if err == nil {
+		converted, err = h.convertAll(ctx, r, request, lease, room)
+	}
 	if err != nil {
 		if ctx.Err() != nil && !errors.Is(err, accounts.ErrLimit) {
 			err = context.Cause(ctx)
@@ -89,33 +93,34 @@ const (
 	copiesOfAnswer = 2 // the results, and the text of the answer
 )
 
-// convertAll converts all objects. The lease has the memory of the results.
-func (h *Handler) convertAll(ctx context.Context, r *http.Request, request *reviews.Conversion) (lease *accounts.Lease, converted []json.RawMessage, err error) {
-	largest, size := 0, 0
+// reserve waits for the memory of a conversion, with room for results that are as large as the objects.
+func (h *Handler) reserve(ctx context.Context, request *reviews.Conversion) (lease *accounts.Lease, room int, err error) {
+	largest := 0
 	for object := range dicts.Items(request.Objects) {
 		largest = max(largest, dicts.Heap(object))
-		size += copiesOfAnswer * len(object)
+		room += copiesOfAnswer * len(object)
 	}
-	decoding := copiesOfObject*largest + len(request.Objects) // the request has a copy of their texts
-	if lease, err = h.operator.Reserve(ctx, decoding+size); err != nil {
-		return nil, nil, err
-	}
-	reserved := size
-	size = 0
+	lease, err = h.operator.Reserve(ctx, copiesOfObject*largest+len(request.Objects)+room) // the request has a copy of their texts
+	return lease, room, err
+}
+
+// convertAll converts all objects. The lease has room for some of the results, and grows for the others.
+func (h *Handler) convertAll(ctx context.Context, r *http.Request, request *reviews.Conversion, lease *accounts.Lease, room int) (converted []json.RawMessage, err error) {
+	size := 0
 	for object := range dicts.Items(request.Objects) {
 		result, err := h.convertObject(ctx, r, object, request.Desired)
 		if err != nil {
-			return lease, nil, err
+			return nil, err
 		}
-		if size += copiesOfAnswer * len(result); size > reserved {
-			reserved = size
-			if err := lease.Resize(decoding + reserved); err != nil {
-				return lease, nil, err
+		if size += copiesOfAnswer * len(result); size > room {
+			if err := lease.Grow(size - room); err != nil {
+				return nil, err
 			}
+			room = size
 		}
 		converted = append(converted, result)
 	}
-	return lease, converted, nil
+	return converted, nil
 }
 
 // convertObject converts one object. A large object takes several slots.
