@@ -143,3 +143,18 @@ func TestTooLargeReviewsNameTheLimit(t *testing.T) {
 		t.Errorf("%d refusals", refused)
 	}
 }
+
+// TestDecodingOfReviewsCounts: a tenant that sends large reviews to its own handlers let the host decode them for nothing.
+func TestDecodingOfReviewsCounts(t *testing.T) {
+	for items, want := range map[int]int{1: 0, 1000: 4} { // decoding, filters, applying the patch, comparing
+		op, _ := admitting(t, 0)
+		works := 0
+		op.generations.Present().Services.Compute = func(_ context.Context, do func()) {
+			works++
+			do()
+		}
+		if _, err := op.admission.Review(t.Context(), expensive(t, items)); err != nil || works != want {
+			t.Errorf("%d items: %v; %d pieces of work, want %d", items, err, works, want)
+		}
+	}
+}

@@ -188,8 +188,8 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 		return nil, err
 	}
 	defer lease.Release()
-	c, err := a.cause(e, in, resource)
-	if err != nil {
+	var c *handling.Cause
+	if e.Services.Work(ctx, len(in.Body()), func() { c, err = a.cause(e, in, resource) }); err != nil {
 		return nil, err
 	}
 	handlers, err := c.Match(ctx, candidates(e.Registry, in, resource))

@@ -94,7 +94,7 @@ func TestLongUIDsOfReviewsAreNotKept(t *testing.T) {
 		t.Errorf("%d MiB are kept", kept>>20)
 	}
 	longest := strings.Repeat("u", maxReviewed)
-	if m.Reviewed(longest, false) != m.Reviewed(longest, false) {
+	if first, second := m.Reviewed(longest, false), m.Reviewed(longest, false); first != second {
 		t.Error("the memo of an object with the longest uid is not its own")
 	}
 }
