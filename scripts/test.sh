@@ -159,6 +159,12 @@ aside() {
 	set +m
 }
 
+# ended NAME GROUP: waits for these steps, and prints what they have. Steps that were killed have failed.
+ended() {
+	tail -n +1 -f --pid="$2" ".cache/test/$1.log"
+	wait "$2" || echo "0 1 0 0 the steps after the last one of .cache/test/$1.log" >>"$results"
+}
+
 go build -o "$tally" ./scripts/tally || exit 1
 
 # These run during all that follows, and what they print comes at the end.
@@ -188,8 +194,8 @@ fi
 # Two things wait most of the time: these tests, and then the recorded cases.
 tr ' ' '\n' <<<"$waiting" | packages "the packages that wait"
 conformance
-tail -n +1 -f --pid="$computing" .cache/test/computing.log
-tail -n +1 -f --pid="$compiling" .cache/test/compiling.log
+ended computing "$computing"
+ended compiling "$compiling"
 
 sort -k3 -rn "$results" | while read -r _ _ seconds computed name; do
 	echo "$seconds s, of them $computed s of computing: $name"
