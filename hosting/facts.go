@@ -104,13 +104,14 @@ func (t *tenant) lastErrors() []facts.Error {
 // describe takes over what was reported.
 func describe(f *facts.Operator, s *api.Status) {
 	f.Restarts, f.Conditions = s.Restarts, s.Conditions
-	for i := range f.Conditions {
-		f.Conditions[i].Message = line(f.Conditions[i].Message)
+	for i := range f.Conditions { // an earlier host has written some, or any account that may write the status
+		c := &f.Conditions[i]
+		c.Reason, c.Message = line(c.Reason), line(c.Message)
 	}
 	if ready := s.Find(api.Ready); ready != nil {
 		f.Ready, f.Reason = ready.Status == api.True, ready.Reason
 	}
-	f.Module.Artifact, f.Module.Digest, f.Module.Handlers = line(s.Module), s.Digest, s.Handlers
+	f.Module.Artifact, f.Module.Digest, f.Module.Handlers = line(s.Module), line(s.Digest), s.Handlers
 	for _, resource := range s.Resources[:min(len(s.Resources), facts.MaxResources)] {
 		f.Module.Resources = append(f.Module.Resources, line(resource))
 	}

@@ -177,6 +177,28 @@ func TestFactsOfOperatorsThatDoNotRun(t *testing.T) {
 	})
 }
 
+// TestFactsOfForgedConditions: any account that may write the status of a declaration chooses the conditions with which a host begins.
+func TestFactsOfForgedConditions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.create = func(string) error { return errors.New("it does not load") }
+		x.Declare(Declaration{
+			Key: Key{Kind: api.Namespaced, Namespace: "team", Name: "a"}, UID: "u", Generation: 1, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"},
+			Reported: &api.Status{Conditions: []api.Condition{{Type: api.Overlapping, Status: api.True, Reason: "\u202e" + strings.Repeat("x", 1<<20)}}},
+		})
+		forged := false
+		for _, c := range x.fact().Conditions {
+			forged = forged || c.Type == api.Overlapping
+			if len(c.Reason) > 2*facts.MaxText || strings.Contains(c.Reason, "\u202e") {
+				t.Errorf("%s has a reason of %d bytes: %.20q", c.Type, len(c.Reason), c.Reason)
+			}
+		}
+		if !forged {
+			t.Error("the condition is not there")
+		}
+	})
+}
+
 func TestObjectsAreThoseOfTheRunningOperator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := hosted(t, operator.Options{})
