@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/panics"
 )
 
 // Restarts of an operator that has ended, and other attempts.
@@ -115,6 +116,9 @@ func (t *tenant) fail(step context.Context, d *Declaration, err error) {
 		return // the declaration has changed meanwhile
 	}
 	a := &t.attempts
+	if stack := panics.StackOf(err); stack != "" {
+		t.log.Error().Str("logger", "kopf.hosting").Msg(fmt.Sprintf("%v\n%s", err, stack))
+	}
 	refusal := classify(err)
 	a.failures++
 	if own := (*crash)(nil); errors.As(err, &own) {

@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/finalizers"
 	"github.com/kopf-wasm/kopf/hosting/journals"
 	"github.com/kopf-wasm/kopf/hosting/places"
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/internal/processors"
 	"github.com/kopf-wasm/kopf/internal/slots"
 	"github.com/kopf-wasm/kopf/operator"
@@ -319,12 +320,13 @@ func (h *Host) forget(t *tenant) {
 
 // load creates an operator. The number of operators that are loaded at the same time is
 // bounded, because compilers need memory.
-func (h *Host) load(ctx context.Context, d *Declaration, o operator.Options) (instance, error) {
+func (h *Host) load(ctx context.Context, d *Declaration, o operator.Options) (made instance, err error) {
 	leave, err := h.enter(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	defer panics.Recover(&err)
 	return h.options.create(ctx, o)
 }
 

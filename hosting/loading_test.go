@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,37 @@ func TestStartupHandlersOccupyNothing(t *testing.T) {
 			t.Errorf("the memory of %d modules is occupied", n)
 		}
 		close(hanging)
+	})
+}
+
+// TestDefectsConcernOneDeclaration: modules, and what registries say about them, are foreign. A panic of the host about one of them ended
+// all operators, and again after each start. It occupies no place among those that are loaded.
+func TestDefectsConcernOneDeclaration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.fetch = func(_ context.Context, module string) error {
+			if module == "unfetched" {
+				panic("about the artifact")
+			}
+			return nil
+		}
+		x.create = func(module string) error {
+			if module == "unloaded" {
+				panic("about the module")
+			}
+			return nil
+		}
+		x.setUp = func(f *fake) { f.reload = func() error { panic("about the replacement") } }
+		for i := range 4 * processors.Number() {
+			x.declared(fmt.Sprint("unloaded", i), 1, func(s *api.Spec) { s.Module = "unloaded" })
+		}
+		x.has("unloaded0", api.Degraded, api.True, "LoadFailed", "a defect of the host: about the module")
+		x.declared("unfetched", 1, func(s *api.Spec) { s.Module = "unfetched" })
+		x.has("unfetched", api.Degraded, api.True, "FetchFailed", "a defect of the host: about the artifact")
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		x.declared("a", 2, func(s *api.Spec) { s.Module = "v2" })
+		x.has("a", api.Degraded, api.True, "LoadFailed", "a defect of the host: about the replacement")
 	})
 }
 

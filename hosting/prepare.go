@@ -15,6 +15,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/places"
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
@@ -35,11 +36,17 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 	if err != nil {
 		return o, nil, err
 	}
-	fetched, err := t.host.options.Fetch(ctx, d, secrets)
+	fetched, err := t.host.fetch(ctx, d, secrets)
 	if refusal := (*Refusal)(nil); err != nil && !errors.As(err, &refusal) {
 		err = &Refusal{Condition: api.Resolved, Reason: "FetchFailed", Err: err}
 	}
 	return o, fetched, err
+}
+
+// fetch gets the module of a declaration. What a registry says is foreign: a defect of the host about it must not end other operators.
+func (h *Host) fetch(ctx context.Context, d *Declaration, secrets []map[string][]byte) (fetched *Fetched, err error) {
+	defer panics.Recover(&err)
+	return h.options.Fetch(ctx, d, secrets)
 }
 
 // readers is how many declarations read their secrets at the same time. Each may name a hundred, and the host requests a token for

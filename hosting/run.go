@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -96,7 +97,7 @@ func (r *run) isReady() bool {
 
 // replace replaces the module of the operator, which continues to run. The startup handlers of the new module may take as long as they
 // like: they occupy neither memory for it nor a place among the operators that are loaded.
-func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched) error {
+func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched) (err error) {
 	leave, err := t.host.enter(step, d)
 	if err != nil {
 		return err
@@ -104,6 +105,7 @@ func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched)
 	loaded := sync.OnceFunc(func() { leave(); fetched.free() })
 	t.run.next, t.run.loaded = fetched, loaded
 	defer func() { loaded(); t.run.next, t.run.loaded = nil, nil }()
+	defer panics.Recover(&err)
 	if _, err := t.run.op.Reload(step); err != nil {
 		return err
 	}

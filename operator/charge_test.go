@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/registration"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/operator/guesttest"
 	"github.com/kopf-wasm/kopf/reactor/guests"
@@ -140,4 +141,19 @@ func TestOperatorsEndWithoutMemoryForObjects(t *testing.T) {
 // numbered is an object.
 func numbered(i int) dicts.Object {
 	return dicts.Object{"apiVersion": "kopf.dev/v1", "kind": "KopfExample", "metadata": dicts.Object{"name": fmt.Sprint("object-", i)}}
+}
+
+// TestDefectsLeaveNoCharge: an operator that is not made has nothing of the memory that tenants share, also after a panic of the host.
+func TestDefectsLeaveNoCharge(t *testing.T) {
+	tenant := &Tenant{Budget: NewBudget(1 << 30)}
+	var err error
+	func() {
+		defer panics.Recover(&err)
+		_, _ = New(t.Context(), Options{Modules: []string{"a.wasm"}, Tenant: tenant, Log: zerolog.Nop(), Open: func(context.Context, string) (string, []byte, error) {
+			panic("about the module")
+		}})
+	}()
+	if held := tenant.Memory(); held != 0 || panics.StackOf(err) == "" {
+		t.Errorf("%d bytes are held after %v", held, err)
+	}
 }

@@ -133,9 +133,14 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	if err := op.charge.Take(operatorCost + configured(&o.Host)); err != nil {
 		return nil, err
 	}
+	made := false
+	defer func() {
+		if !made { // after a panic, too
+			op.charge.Close()
+		}
+	}()
 	all, err := op.load(ctx)
 	if err != nil {
-		op.charge.Close()
 		return nil, err
 	}
 	op.present, op.living = all, modulesOf(all)
@@ -143,6 +148,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	if err := op.assemble(); err != nil {
 		return nil, errors.Join(err, op.Close(ctx))
 	}
+	made = true
 	return op, nil
 }
 

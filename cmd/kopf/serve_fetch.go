@@ -69,7 +69,6 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 	reserved := &reservation{memory: f.memory, owner: d.Account().Namespace}
 	found, err := reserved.fetch(ctx, finder, r)
 	if err != nil {
-		reserved.release()
 		return nil, classified(d, err)
 	}
 	name, wasm := found.Name, found.Module

@@ -56,11 +56,16 @@ type reservation struct {
 	freed  sync.Once
 }
 
-// fetch fetches a module, and keeps its memory reserved. A transfer that is too slow fails
+// fetch fetches a module, and keeps its memory reserved, unless it fails. A transfer that is too slow fails
 // with errSlow, that of the documents before the module, too.
-func (r *reservation) fetch(ctx context.Context, finder *modules.Finder, name oci.Reference) (*modules.Found, error) {
+func (r *reservation) fetch(ctx context.Context, finder *modules.Finder, name oci.Reference) (found *modules.Found, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer func() {
+		if found == nil || err != nil { // after a panic, too
+			r.release()
+		}
+	}()
 	if err := r.reserve(ctx, cancel, documentMemory, "its manifest and its signatures"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -68,7 +73,7 @@ func (r *reservation) fetch(ctx context.Context, finder *modules.Finder, name oc
 		r.drop() // a fetch that waits has no memory, so that fetches do not wait for each other
 		return r.reserve(ctx, cancel, size, fmt.Sprintf("%d bytes", size))
 	}
-	found, err := finder.Fetch(ctx, name)
+	found, err = finder.Fetch(ctx, name)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errSlow) {
 		err = fmt.Errorf("%s: %w", name, cause)
 	}

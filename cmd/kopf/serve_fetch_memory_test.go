@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/kopf-wasm/kopf/artifacts/modules"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -83,4 +86,26 @@ func TestRegistriesArePublic(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+}
+
+// TestDefectsLeaveNoFetchMemory: a panic of the host about what a registry says leaves nothing of the memory occupied, for which others
+// would wait for ever.
+func TestDefectsLeaveNoFetchMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newFetchMemory(2 * documentMemory)
+		for range 2 {
+			var err error
+			func() {
+				defer panics.Recover(&err)
+				finder := &modules.Finder{Verify: func(context.Context, oci.Reference) error { panic("about the signatures") }}
+				_, _ = (&reservation{memory: m, owner: "one"}).fetch(t.Context(), finder, oci.Reference{})
+			}()
+			if panics.StackOf(err) == "" {
+				t.Fatalf("no panic: %v", err)
+			}
+		}
+		if _, err := m.take(t.Context(), "one", documentMemory); err != nil {
+			t.Error(err)
+		}
+	})
 }
