@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/handling"
@@ -124,11 +125,17 @@ func (a *Activity) keep(succeeded bool) error {
 
 // attempt calls the handlers that are due. Nothing applies a patch of them, so what they have returned and what their tasks keep is
 // given back at once.
-func attempt(ctx context.Context, x *handling.Execution, handlers []*registries.Handler, c *handling.Cause, state progression.State) (map[string]*handling.Outcome, error) {
+//
+// Errors: those of Execution.Run; *panics.Error, which is logged.
+func attempt(ctx context.Context, x *handling.Execution, handlers []*registries.Handler, c *handling.Cause, state progression.State) (outcomes map[string]*handling.Outcome, err error) {
 	defer func() {
+		if stack := panics.StackOf(err); stack != "" {
+			c.Log.Failure(err.Error(), stack)
+		}
 		c.Patch.Release(context.WithoutCancel(ctx), 0)
 		c.Patch = patching.New(nil)
 	}()
+	defer panics.Recover(&err)
 	return x.Run(ctx, handlers, c, state)
 }
 

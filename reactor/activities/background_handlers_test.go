@@ -1,6 +1,8 @@
 package activities
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
@@ -91,4 +94,39 @@ func TestBackgroundOfANewLeader(t *testing.T) {
 		}
 		background.Stop()
 	})
+}
+
+// broken is a guest about which the host panics.
+type broken struct{ *reactortest.Counting }
+
+func (broken) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
+	panic("about a step")
+}
+
+// TestDefectsEndNoProcess: a panic of the host in its work for a handler of no object ended all operators of the process.
+func TestDefectsEndNoProcess(t *testing.T) {
+	for _, kind := range []abi.Kind{abi.KindBackground, abi.KindStartup} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			h := reactortest.HandlerOf(t, broken{&reactortest.Counting{}}, fmt.Sprintf(`{"kind":%q,"id":"fn"}`, kind))
+			e, err := generations.New(0, &registries.Registry{}, handling.Services{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &Activity{Kind: kind, Handlers: []*registries.Handler{h}, Settings: settings.Default(), Services: e.Services, Log: zerolog.New(&log)}
+			if kind == abi.KindBackground {
+				background := &Background{}
+				if err := background.Start(t.Context(), a, e, nil); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				background.Stop()
+			} else if _, err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "a defect of the host: about a step") {
+				t.Errorf("error %v", err)
+			}
+			if !strings.Contains(log.String(), "a defect of the host: about a step") || !strings.Contains(log.String(), "goroutine") {
+				t.Errorf("%s: the log has no stack: %s", kind, &log)
+			}
+		})
+	}
 }
