@@ -29,7 +29,7 @@ func TestExplanationAsText(t *testing.T) {
 			},
 			Handlers: []explanation.Handler{
 				{ID: "first", Kind: abi.KindUpdate, Verdict: explanation.Delayed, Progress: &explanation.Progress{
-					ID: "first", Purpose: "update", Attempts: 2, Next: &at, Error: "boo\nfoo", Subhandlers: []explanation.Progress{{ID: "first/sub", Success: true}, {ID: "first/bad", Failure: true}, {ID: "first/due", Started: at}},
+					ID: "first", Purpose: "update", Attempts: 2, Next: &at, Error: "boo\nfoo", Subhandlers: []explanation.Progress{{ID: "first/sub", Success: true}, {ID: "first/bad", Failure: true}, {ID: "first/due", Due: at}},
 				}},
 				{ID: "first", Kind: abi.KindResume, Verdict: explanation.Excluded, Why: []string{"it is for resuming"}, Progress: &explanation.Progress{ID: "first", Attempts: 2, Next: &at}},
 				{ID: "second", Kind: abi.KindEvent, Verdict: explanation.Excluded, Why: []string{"one", "two"}},

@@ -114,7 +114,7 @@ func stateOf(p explanation.Progress) string {
 	case p.Next != nil:
 		return "next at " + shownTime(*p.Next)
 	}
-	return "due since " + shownTime(p.Started)
+	return "due since " + shownTime(p.Due)
 }
 
 func (e *explained) printFinalizers(to io.Writer) {

@@ -132,8 +132,13 @@ func (x *explainer) record(id string) (p *Progress, subrefs []string, err error)
 	if !h.Stopped.IsZero() {
 		p.Stopped = &h.Stopped
 	}
-	if h.Sleeping(x.Now) {
+	switch {
+	case h.Sleeping(x.Now):
 		p.Next = &h.Delayed
+	case !h.Finished() && h.Delayed.IsZero():
+		p.Due = h.Started
+	case !h.Finished():
+		p.Due = h.Delayed
 	}
 	if h.Message != nil {
 		p.Error = *h.Message

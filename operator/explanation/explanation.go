@@ -82,6 +82,7 @@ type Progress struct {
 	Started     time.Time  `json:"started"`
 	Stopped     *time.Time `json:"stopped,omitempty"`
 	Next        *time.Time `json:"next,omitempty"` // of the next attempt; nil: now, or never
+	Due         time.Time  `json:"due,omitzero"`   // since when the next attempt is due; zero: it is not
 	Success     bool       `json:"success"`
 	Failure     bool       `json:"failure"`
 	Error       string     `json:"error,omitempty"` // the last one

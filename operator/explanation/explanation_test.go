@@ -159,6 +159,9 @@ func TestProgressIsThatOnTheObject(t *testing.T) {
 	if p.Attempts != 3 || p.Error != "no" || p.Purpose != "create" || p.Next == nil || !p.Next.Equal(now.Add(time.Minute)) {
 		t.Errorf("progress: %+v", p)
 	}
+	if due := e.Handlers[3].Progress.Due; !p.Due.IsZero() || !due.Equal(now.Add(-30*time.Second)) { // not since its start
+		t.Errorf("due: %v, %v", p.Due, due)
+	}
 	if len(p.Subhandlers) != 1 || p.Subhandlers[0].ID != "delayed/sub" || !p.Subhandlers[0].Success {
 		t.Errorf("sub-handlers: %+v", p.Subhandlers)
 	}
