@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
@@ -172,9 +173,13 @@ func TestOtherAddressesAreSecured(t *testing.T) {
 		scheme string
 		code   int
 	}{"127.0.0.1:0": {"http", 200}, "localhost:0": {"http", 200}, "0.0.0.0:0": {"https", 401}, ":0": {"https", 401}} {
-		servers, err := Serve(t.Context(), newSource(), Options{Addresses: []string{address}, Config: &rest.Config{Host: "http://127.0.0.1:1"}, Log: zerolog.Nop()})
+		var log bytes.Buffer
+		servers, err := Serve(t.Context(), newSource(), Options{Addresses: []string{address}, Config: &rest.Config{Host: "http://127.0.0.1:1"}, Log: zerolog.New(&log)})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if says := "The status page is served at " + servers.Addresses()[0] + "."; !strings.Contains(log.String(), says) { // formats of text show no fields
+			t.Errorf("%s: the log lacks %q: %s", address, says, log.String())
 		}
 		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // a test
 		_, port, _ := strings.Cut(servers.Addresses()[0], "]:")

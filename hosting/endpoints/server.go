@@ -94,7 +94,7 @@ func (s *Servers) serve(ctx context.Context, address string, o *Options) error {
 	if bound, ok := listener.Addr().(*net.TCPAddr); access == nil && (!ok || !bound.IP.IsLoopback()) { // localhost may be a name of anything
 		return errors.Join(fmt.Errorf("the name leads to %s: want 127.0.0.1 or [::1]", listener.Addr()), listener.Close())
 	}
-	o.Log.Info().Str("logger", "kopf.hosting").Str("address", listener.Addr().String()).Bool("authentication", access != nil).Msg("The status page is served.")
+	o.Log.Info().Str("logger", "kopf.hosting").Str("address", listener.Addr().String()).Bool("authentication", access != nil).Msg(fmt.Sprintf("The status page is served at %s.", listener.Addr()))
 	server := conns.Server(s.endpoints.Handler(access))
 	bounds := conns.New(conns.Small)
 	listener = bounds.Listener(listener)

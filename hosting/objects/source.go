@@ -47,6 +47,7 @@ type Options struct {
 // Source reads declarations from a cluster.
 type Source struct {
 	client  dynamic.Interface
+	server  string // where it is, for errors
 	places  []place
 	log     zerolog.Logger
 	written *writer
@@ -79,7 +80,7 @@ func New(o Options) (*Source, error) {
 		}
 	}
 	log := o.Log.With().Str("logger", "kopf.hosting").Logger()
-	s := &Source{client: client, places: places, log: log, written: newWriter(client, log), guard: newGuard(client, log)}
+	s := &Source{client: client, server: config.Host, places: places, log: log, written: newWriter(client, log), guard: newGuard(client, log)}
 	if !o.Replica {
 		s.written.rival = s.met
 	}
@@ -110,7 +111,7 @@ func (s *Source) Check(ctx context.Context, policy bool) error {
 		case apierrors.IsForbidden(err):
 			return fmt.Errorf("the host may not list the resource %s.%s: %w: %w", p.kind.Plural(), api.Group, ErrNotInstalled, err)
 		case err != nil:
-			return err
+			return fmt.Errorf("%s.%s at %s: %w", p.kind.Plural(), api.Group, s.server, err)
 		}
 	}
 	if !policy {

@@ -2,17 +2,22 @@ package objects
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
@@ -54,6 +59,21 @@ type changes struct{ declared, removed atomic.Int64 }
 func (c *changes) Declare(hosting.Declaration) { c.declared.Add(1) }
 
 func (c *changes) Remove(hosting.Key) { c.removed.Add(1) }
+
+// TestRefusalsNameTheServer: the answer of a server that does not accept the credentials was the whole error: Unauthorized.
+func TestRefusalsNameTheServer(t *testing.T) {
+	for _, code := range []int{http.StatusUnauthorized, http.StatusInternalServerError} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		defer server.Close()
+		s, err := New(Options{Config: &rest.Config{Host: server.URL}, Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(t.Context(), true); err == nil || !strings.Contains(err.Error(), "wasmoperators.hosting.kopf.dev at "+server.URL+": ") {
+			t.Errorf("%d: got %v", code, err)
+		}
+	}
+}
 
 // TestAMissingDefinitionIsNotBelievedAtOnce: a proxy without a server answers 404, too. All operators ended at the first such answer.
 func TestAMissingDefinitionIsNotBelievedAtOnce(t *testing.T) {
