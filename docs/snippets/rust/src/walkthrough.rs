@@ -41,8 +41,8 @@ async fn renew(c: Change) {
 }
 
 #[kopf::delete("memberships")]
-async fn end(c: Change) {
-    kopf::info!(c, "goodbye member={}", c.spec["member"]);
+async fn end(c: Change<Membership>) {
+    kopf::info!(c, "goodbye member={}", c.spec.member);
 }
 
 // [/operator]
