@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -95,7 +97,13 @@ func (o *moduleOptions) build(ctx context.Context, project *toolchains.Project, 
 	if output == "" {
 		output = project.Output()
 	}
-	if err := project.Build(ctx, output, stderr); err != nil {
+	building, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // Build removes the unfinished module
+	err = project.Build(building, output, stderr)
+	stop()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errForced
+	case err != nil:
 		return err
 	}
 	return o.checkBuilt(ctx, output, config, stdout, stderr)

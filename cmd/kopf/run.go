@@ -337,8 +337,8 @@ func (o *runOptions) peers() operator.Peering {
 	return p
 }
 
-// errForced ends the process without waiting for the graceful exit.
-var errForced = errors.New("forced to exit by a second signal")
+// errForced ends the process without waiting for the graceful exit, and kopf build at the first signal.
+var errForced = errors.New("forced to exit by a signal")
 
 // signalNames are the names of the stop signals in log messages.
 var signalNames = map[os.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}
