@@ -35,7 +35,7 @@ type outputFormat struct {
 func (f *outputFormat) addFlag(cmd *cobra.Command, usage string, allowed ...string) {
 	f.allowed = allowed
 	cmd.Flags().VarP(f, "output", "o", usage)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	completeFlag(cmd, "output", allowed...)
 }
 
 // addDataFlag adds --output to a command that prints text, unless it is asked for data.

@@ -87,7 +87,7 @@ func (o *invokeOptions) addInvokeFlags(cmd *cobra.Command) {
 	o.addLimitFlag(flags)
 	o.addModuleFlags(flags)
 	for name, values := range map[string][]string{"reason": reasons, "operation": {"CREATE", "UPDATE", "DELETE"}} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+		completeFlag(cmd, name, values...)
 	}
 }
 

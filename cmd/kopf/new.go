@@ -60,8 +60,8 @@ The templates:
 	flags.StringVarP(&language, "lang", "l", string(toolchains.Go), "the `LANGUAGE`: "+words(toolchains.Languages()))
 	flags.StringVarP(&template, "template", "t", string(projects.Minimal), "the `TEMPLATE`: "+words(projects.Templates()))
 	flags.StringVar(&project.SDK, "sdk", "", "use the SDK of this `CLONE` of kopf, for Go and Rust (default the clone that this program was built in, or the published one)")
-	_ = cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(strings.Split(words(toolchains.Languages()), ", "), cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
-	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(strings.Split(words(projects.Templates()), ", "), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "lang", strings.Split(words(toolchains.Languages()), ", ")...)
+	completeFlag(cmd, "template", strings.Split(words(projects.Templates()), ", ")...)
 	return cmd
 }
 

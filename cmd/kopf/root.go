@@ -161,11 +161,12 @@ run in a sandbox.`,
 	return root
 }
 
-// addGroup adds commands that the help lists together, sorted by their names.
+// addGroup adds commands that the help lists together, sorted by their names, and completes the values of their flags.
 func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
 	for _, cmd := range commands {
 		cmd.GroupID = title
+		completeChoices(cmd)
 	}
 	root.AddCommand(commands...)
 }

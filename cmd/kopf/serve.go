@@ -117,7 +117,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	o.registryOptions.addFlags(flags)
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
-	_ = cmd.RegisterFlagCompletionFunc("identity", cobra.FixedCompletions([]string{string(identity.Token), string(identity.Impersonate)}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	completeFlag(cmd, "identity", string(identity.Token), string(identity.Impersonate))
 }
 
 // setDirectory checks how the arguments and the flags fit together.

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestFlagsWithAChoiceAreCompleted: the shell offers the values that the help names.
+func TestFlagsWithAChoiceAreCompleted(t *testing.T) {
+	for line, want := range map[string]string{
+		"run op.wasm --log-format":   "plain full json",
+		"serve --log-format":         "plain full json",
+		"run op.wasm --replicas":     "leader shared",
+		"serve --replicas":           "leader shared",
+		"run op.wasm --guest-output": "stdout log",
+		"test --pull":                "always missing never",
+		"serve --identity":           "token impersonate",
+		"new op --lang":              "go rust javascript python assemblyscript c",
+		"manifest op.wasm --pull":    "always missing never",
+	} {
+		var stdout, stderr bytes.Buffer
+		run(append(append([]string{"__complete"}, strings.Fields(line)...), ""), &stdout, &stderr)
+		offered, _, _ := strings.Cut(stdout.String(), "\n:")
+		if got := strings.Join(strings.Fields(offered), " "); got != want {
+			t.Errorf("%s: got %q, want %q", line, got, want)
+		}
+	}
+}
