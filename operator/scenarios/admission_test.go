@@ -194,7 +194,7 @@ func TestOperatorsThatConvertStart(t *testing.T) {
 	guest := &guesttest.Guest{Handlers: []abi.Handler{
 		guesttest.Declared(abi.KindConvert, "convert", `{"from":"v1","to":"v2"}`), guesttest.Declared(abi.KindCreate, "create_fn", ""),
 	}}
-	shows(t, "ok   op_test.yaml: start (1 calls, 3s in 0s)\n", results(t, guest, "scenarios:\n- {name: start, steps: [apply: "+object+", expect: {calls: [create_fn]}]}\n"))
+	shows(t, "ok   op_test.yaml: start (1 call, 3s in 0s)\n", results(t, guest, "scenarios:\n- {name: start, steps: [apply: "+object+", expect: {calls: [create_fn]}]}\n"))
 }
 
 func TestMistakesInMannersHavePlaces(t *testing.T) {

@@ -21,7 +21,11 @@ func (o *Outcome) Print(to io.Writer) error {
 }
 
 func (o *Outcome) figures() string {
-	return fmt.Sprintf("%d calls, %s in %s", o.Calls, span(o.Simulated), o.Took.Round(time.Millisecond))
+	calls := "calls"
+	if o.Calls == 1 {
+		calls = "call"
+	}
+	return fmt.Sprintf("%d %s, %s in %s", o.Calls, calls, span(o.Simulated), o.Took.Round(time.Millisecond))
 }
 
 // span shows a simulated time: 7d0h1m0s.

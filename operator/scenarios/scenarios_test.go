@@ -87,7 +87,7 @@ func TestUnmetExpectationsReadLikeADiff(t *testing.T) {
 			return guesttest.Result(`{"message":"hello"}`)
 		}},
 	}
-	shows(t, `FAIL op_test.yaml: wrong (1 calls, 2s in 0s)
+	shows(t, `FAIL op_test.yaml: wrong (1 call, 2s in 0s)
   op_test.yaml:7:14: calls
     - update_fn
       create_fn
@@ -240,7 +240,7 @@ func TestOperatorsThatDoNotStartFailTheScenario(t *testing.T) {
 		}},
 	}
 	text := results(t, guest, "scenarios:\n- {name: start, steps: []}\n")
-	if !strings.HasPrefix(text, "FAIL op_test.yaml: start (1 calls, 0s in 0s)\n  the operator has not started: startup: ") || !strings.Contains(text, "the configuration is incomplete") {
+	if !strings.HasPrefix(text, "FAIL op_test.yaml: start (1 call, 0s in 0s)\n  the operator has not started: startup: ") || !strings.Contains(text, "the configuration is incomplete") {
 		t.Errorf("output:\n%s", text)
 	}
 }
@@ -272,7 +272,7 @@ func TestLoginHandlersDoNotLeadOutOfTheSimulation(t *testing.T) {
 				Handlers: []abi.Handler{guesttest.Declared(abi.KindLogin, "login", ""), guesttest.Declared(abi.KindCreate, "create_fn", "")},
 				Do:       map[string]guesttest.Handler{"login": func(*guesttest.Call, *abi.Answer) *abi.Step { return guesttest.Result(result) }},
 			}
-			shows(t, "ok   op_test.yaml: login (1 calls, 2s in 0s)\n", results(t, guest, "scenarios:\n- {name: login, steps: [apply: "+object+", expect: {calls: {create_fn: 1, login: 0}}]}\n"))
+			shows(t, "ok   op_test.yaml: login (1 call, 2s in 0s)\n", results(t, guest, "scenarios:\n- {name: login, steps: [apply: "+object+", expect: {calls: {create_fn: 1, login: 0}}]}\n"))
 		})
 	}
 }
