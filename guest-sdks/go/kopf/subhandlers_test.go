@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/hooks"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
@@ -37,6 +38,24 @@ func TestSubHandlers(t *testing.T) {
 	}
 	if e := out.Children["parent/c"].Children["parent/c/d"].Error; e == nil || e.Kind != abi.ErrorPermanent {
 		t.Errorf("the grandchild ended with %v", e)
+	}
+}
+
+// TestOrdersOfSubHandlers: a handler chooses the order of those that follow it.
+func TestOrdersOfSubHandlers(t *testing.T) {
+	host := kopftest.New(t)
+	for _, order := range []string{"", kopf.AllAtOnce} {
+		c := host.Change(kopftest.Fixture{ID: "parent", Body: body})
+		_, done := hooks.Finish(c, func() (any, error) {
+			if order != "" {
+				c.SubLifecycle(order)
+			}
+			c.Sub("a", childFn)
+			return nil, nil
+		})
+		if done.Lifecycle != order || len(done.Children) != 1 {
+			t.Errorf("got the order %q, want %q, of %d", done.Lifecycle, order, len(done.Children))
+		}
 	}
 }
 
