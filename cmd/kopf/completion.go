@@ -1,7 +1,10 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/operator/logs"
@@ -15,12 +18,15 @@ var choices = map[string][]string{
 	"replicas":     {replicasLeader, replicasShared},
 }
 
-// completeChoices lets the shell complete the values of the flags with a choice.
-func completeChoices(cmd *cobra.Command) {
-	for name, values := range choices {
-		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Value.Type() == "string" { // kopf manifest has a number of replicas
-			completeFlag(cmd, name, values...)
-		}
+// completeFlags lets the shell complete the values of the flags with a choice, and shows their descriptions without quotes.
+func completeFlags(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			flag.Usage = strings.ReplaceAll(flag.Usage, "`", "")
+			if values, ok := choices[flag.Name]; ok && flag.Value.Type() == "string" { // kopf manifest has a number of replicas
+				completeFlag(cmd, flag.Name, values...)
+			}
+		})
 	}
 }
 

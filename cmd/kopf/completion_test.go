@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // TestFlagsWithAChoiceAreCompleted: the shell offers the values that the help names.
@@ -20,10 +22,19 @@ func TestFlagsWithAChoiceAreCompleted(t *testing.T) {
 		"manifest op.wasm --pull":    "always missing never",
 	} {
 		var stdout, stderr bytes.Buffer
-		run(append(append([]string{"__complete"}, strings.Fields(line)...), ""), &stdout, &stderr)
+		run(append(append([]string{cobra.ShellCompRequestCmd}, strings.Fields(line)...), ""), &stdout, &stderr)
 		offered, _, _ := strings.Cut(stdout.String(), "\n:")
 		if got := strings.Join(strings.Fields(offered), " "); got != want {
 			t.Errorf("%s: got %q, want %q", line, got, want)
 		}
+	}
+}
+
+// TestDescriptionsOfFlagsInTheShell: the quotes that mark the name of a value are for the help only.
+func TestDescriptionsOfFlagsInTheShell(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	run([]string{cobra.ShellCompRequestCmd, "run", "--allow-host"}, &stdout, &stderr)
+	if got := stdout.String(); !strings.HasPrefix(got, "--allow-host\tlet the operator reach this HOST: ") {
+		t.Errorf("got %q", got)
 	}
 }

@@ -158,15 +158,17 @@ run in a sandbox.`,
 		return cmd.Help()
 	}
 	root.SetHelpCommand(newHelpCmd(root))
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		completeFlags(root)
+	}
 	return root
 }
 
-// addGroup adds commands that the help lists together, sorted by their names, and completes the values of their flags.
+// addGroup adds commands that the help lists together, sorted by their names.
 func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
 	for _, cmd := range commands {
 		cmd.GroupID = title
-		completeChoices(cmd)
 	}
 	root.AddCommand(commands...)
 }
