@@ -176,9 +176,8 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 // newHelpCmd creates the command help, which refuses unknown commands.
 func newHelpCmd(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:    "help [COMMAND]",
-		Short:  "Show the help of a command",
-		Hidden: true, // messages refer to --help
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
