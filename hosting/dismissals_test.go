@@ -9,7 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/api"
 )
 
-// answering is a replica that notes what it is asked and told.
+// answering is a replica that notes its questions and its orders.
 type answering struct {
 	*fixedReplica
 	answers, dismissed []string

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestFlagsReadNoEndlessFiles: no flag and no argument that names a file waits for a pipe that nobody writes to, which
+// TestFlagsReadNoEndlessFiles: no flag and no argument that names a file waits for a pipe without a writer, which
 // no signal would end, and none fills the memory from a device.
 func TestFlagsReadNoEndlessFiles(t *testing.T) {
 	dir := t.TempDir()

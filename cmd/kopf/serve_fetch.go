@@ -79,7 +79,7 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 }
 
 // pinned returns the artifact that another host runs, as the status of the declaration names it. It is refused unless it is in the
-// repository that the spec names: whoever can write the status must not choose a repository.
+// repository that the spec names: an account that can write the status must not choose a repository.
 func pinned(named oci.Reference, pin string) (oci.Reference, error) {
 	r, err := oci.Parse(pin)
 	switch {

@@ -144,7 +144,7 @@ func (a *Access) recall(q question) (decision, bool) {
 func (a *Access) remember(q question, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.decisions) >= maxRemembered { // whoever guesses tokens displaces no users
+	if len(a.decisions) >= maxRemembered { // guessed tokens displace no users
 		maps.DeleteFunc(a.decisions, func(_ question, d decision) bool { return d.err != nil || time.Now().After(d.until) })
 	}
 	if len(a.decisions) >= maxRemembered {

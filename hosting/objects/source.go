@@ -53,9 +53,9 @@ type Source struct {
 	written *writer
 	guard   *guard
 
-	began time.Time               // of Run
-	end   context.CancelCauseFunc // ends Run
-	told  atomic.Int64            // when a rival was last logged, in seconds
+	began  time.Time               // of Run
+	end    context.CancelCauseFunc // ends Run
+	logged atomic.Int64            // when a rival was last logged, in seconds
 }
 
 // place is where one kind of declarations is listed and watched.
@@ -151,7 +151,7 @@ func (s *Source) met(host string, everywhere bool) {
 	now := time.Now()
 	if err := fmt.Errorf("%w: the other one is %s", ErrRival, legible.Short(host, maxHost)); everywhere && now.Sub(s.began) < establishedAfter {
 		s.end(err)
-	} else if told := s.told.Load(); now.Unix()-told >= 60 && s.told.CompareAndSwap(told, now.Unix()) {
+	} else if last := s.logged.Load(); now.Unix()-last >= 60 && s.logged.CompareAndSwap(last, now.Unix()) {
 		s.log.Error().Err(err).Msg("Operators run twice.")
 	}
 }

@@ -20,8 +20,8 @@ const MaxModule = 1 << 30
 // MaxDocument bounds a file that people write in YAML, in bytes: the parser takes a hundred times as much memory.
 const MaxDocument = 8 << 20
 
-// Read reads a file of at most a number of bytes. It also reads pipes, which people name on command lines, but does not wait until
-// somebody writes to them: no signal would end that.
+// Read reads a file of at most a number of bytes. It also reads pipes, which people name on command lines, but does not wait for
+// writers: no signal would end that.
 //
 // Errors: bounded.ErrTooMuch, a pipe without a writer, and those of the system.
 func Read(path string, limit int64) ([]byte, error) {
@@ -45,7 +45,7 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if len(content) == 0 && info.Mode()&fs.ModeNamedPipe != 0 {
-		return nil, fmt.Errorf("%s: nobody writes to this pipe", path)
+		return nil, fmt.Errorf("%s: no program writes to this pipe", path)
 	}
 	return content, nil
 }

@@ -62,7 +62,7 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := boundedfile.Read(pipe, 1<<20); err == nil || !strings.Contains(err.Error(), "nobody writes to this pipe") {
+	if _, err := boundedfile.Read(pipe, 1<<20); err == nil || !strings.Contains(err.Error(), "no program writes to this pipe") {
 		t.Errorf("error %v", err)
 	}
 	writer, err := os.OpenFile(pipe, os.O_RDWR, 0)
