@@ -44,9 +44,9 @@ const (
 // serviceAccount is the directory in which Kubernetes mounts the service account of a pod.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// logins returns the host's own login methods: that of the embedding program, or the default
-// ones.
-func logins(own Login) []credentials.HostLogin {
+// Logins are the ways in which a host logs in before its guests do: the given one; or, if it is nil, those of Run without
+// Options.Login: with a kubeconfig, and as the service account of a pod.
+func Logins(own Login) []credentials.HostLogin {
 	if own != nil {
 		return []credentials.HostLogin{{Name: "host", Get: own}}
 	}

@@ -171,7 +171,7 @@ func (op *Operator) assemble() error {
 	op.reactor, err = reactor.New(reactor.Options{
 		Registry:        registry,
 		Settings:        initial,
-		Logins:          logins(o.Login),
+		Logins:          Logins(o.Login),
 		AllowServer:     o.AllowServer,
 		AllowProxy:      o.AllowProxy,
 		Namespaces:      o.Namespaces,

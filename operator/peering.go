@@ -44,7 +44,7 @@ type Announcement = peering.Announcement
 // See https://docs.kopf.dev/en/latest/peering/
 func Announce(ctx context.Context, a Announcement) error {
 	if len(a.Logins) == 0 {
-		a.Logins = logins(nil)
+		a.Logins = Logins(nil)
 	}
 	a.UserAgent = clients.UserAgent(version(), "")
 	return peering.Announce(ctx, a)

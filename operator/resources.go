@@ -16,7 +16,7 @@ import (
 func Resources(ctx context.Context, login Login) ([]selectors.Resource, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	client, _, err := clients.LogIn(ctx, logins(login), clients.UserAgent(version(), ""), zerolog.Nop())
+	client, _, err := clients.LogIn(ctx, Logins(login), clients.UserAgent(version(), ""), zerolog.Nop())
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (s Subject) find(ctx context.Context, own *settings.Settings) (*found, erro
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	client, connections, err := clients.LogIn(ctx, logins(nil), clients.UserAgent(version(), ""), zerolog.Nop())
+	client, connections, err := clients.LogIn(ctx, Logins(nil), clients.UserAgent(version(), ""), zerolog.Nop())
 	if err != nil {
 		return nil, err
 	}

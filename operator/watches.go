@@ -57,7 +57,7 @@ func ShareWatches(ctx context.Context, o WatchesOptions) (*Watches, error) {
 	s = s.Clone()
 	log := o.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
 	vault := credentials.New(func(ctx context.Context, _ bool) (map[string]credentials.Info, error) {
-		found, err := credentials.FromHost(ctx, logins(o.Login), log)
+		found, err := credentials.FromHost(ctx, Logins(o.Login), log)
 		if err == nil && len(found) == 0 {
 			err = errNoHostLogin
 		}

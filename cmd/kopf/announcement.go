@@ -15,6 +15,7 @@ const devPriority = 666
 
 // announceOptions are the common flags of `kopf freeze` and `kopf resume`.
 type announceOptions struct {
+	clusterOptions
 	logOptions
 	namespaces  []string
 	clusterwide bool
@@ -28,6 +29,7 @@ func (o *announceOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "the peering objects of the whole cluster")
 	flags.StringVarP(&o.identity, "id", "i", "", "the name of the record (default $POD_ID, or user@host)")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (required)")
+	o.clusterOptions.addFlags(flags)
 	o.logOptions.addFlags(flags)
 }
 
@@ -51,7 +53,8 @@ func (o *announceOptions) announcement(cmd *cobra.Command, args []string, stderr
 	if err := checkScope(o.clusterwide, o.namespaces, log); err != nil {
 		return none, err
 	}
-	return operator.Announcement{Namespaces: o.namespaces, Name: o.peering, Identity: o.identity, Log: log}, nil
+	login, err := o.login()
+	return operator.Announcement{Namespaces: o.namespaces, Name: o.peering, Identity: o.identity, Logins: operator.Logins(login), Log: log}, err
 }
 
 // announce is operator.Announce. Tests of flags replace it.

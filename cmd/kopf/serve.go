@@ -48,6 +48,7 @@ type serveOptions struct {
 	listen       listenOptions
 	traces       traceOptions
 	scripted     scriptOptions
+	clusterOptions
 	logOptions
 	registryOptions
 	verificationOptions
@@ -112,6 +113,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	o.listen.addFlags(flags)
 	o.traces.addFlag(flags)
 	o.scripted.addFlags(flags)
+	o.clusterOptions.addFlags(flags)
 	o.logOptions.addFlags(flags)
 	o.addStacksFlag(flags)
 	o.registryOptions.addFlags(flags)
@@ -259,7 +261,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	defer farewell()
 	o.scripted.apply(&base, log)
-	config, namespace, err := ownConfig(ctx)
+	config, namespace, err := o.ownConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -335,7 +337,7 @@ func (o *serveOptions) print(ctx context.Context, stdout io.Writer) error {
 
 // printWatchRoles prints the roles for what the declared operators watch now.
 func (o *serveOptions) printWatchRoles(ctx context.Context, stdout io.Writer) error {
-	config, _, err := ownConfig(ctx)
+	config, _, err := o.ownConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -404,10 +406,16 @@ func (o *serveOptions) source(ctx context.Context, config *rest.Config, log zero
 	return s, err
 }
 
-// ownConfig returns the credentials of the host: those of its pod, or of a kubeconfig. The namespace is that of the pod or of the
-// context.
-func ownConfig(ctx context.Context) (config *rest.Config, namespace string, err error) {
-	config, namespace, err = firstConfig(ctx, operator.ServiceAccount, operator.Kubeconfig)
+// ownConfig returns the credentials of the host: those of the flags, of its pod, or of a kubeconfig. The namespace is that of the pod
+// or of the context.
+func (o *serveOptions) ownConfig(ctx context.Context) (config *rest.Config, namespace string, err error) {
+	logins := []operator.Login{operator.ServiceAccount, operator.Kubeconfig}
+	if chosen, err := o.login(); err != nil {
+		return nil, "", err
+	} else if chosen != nil {
+		logins = []operator.Login{chosen}
+	}
+	config, namespace, err = firstConfig(ctx, logins...)
 	if err == nil && config == nil {
 		err = errors.New("no credentials: run inside a cluster, or set KUBECONFIG to a file with a current context")
 	}
