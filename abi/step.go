@@ -99,11 +99,14 @@ type Error struct {
 }
 
 // Text is the error for users: its message; without one, the error as the
-// reference represents it, without package and parameters of its type.
+// reference represents it, without package and parameters of its type. A type
+// that ends with a parenthesis is such a representation already.
 func (e *Error) Text() string {
 	switch {
 	case e.Message != "":
 		return e.Message
+	case strings.HasSuffix(e.Type, ")"):
+		return e.Type
 	case e.Kind == ErrorAdmission:
 		return "AdmissionError('')"
 	case e.Kind == ErrorPermanent:

@@ -69,6 +69,10 @@ func TestAttempt(t *testing.T) {
 			failed: true, delay: 60, message: "", log: "try again in 60 seconds: ValueError()",
 		},
 		{
+			name: "permanent without a message", step: `{"step":"done","error":{"kind":"permanent","message":"","type":"Refused(a.b)"}}`,
+			final: true, failed: true, delay: never, message: "", log: "Handler 'fn' failed permanently: Refused(a.b)",
+		},
+		{
 			name: "arbitrary with a backoff", options: `"backoff":1.5`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
 			failed: true, delay: 1.5, message: "boo", log: "try again in 1.5 seconds",
 		},

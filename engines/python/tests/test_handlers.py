@@ -258,6 +258,13 @@ class Results(unittest.TestCase):
         self.assertEqual(error["type"], "TypeError")
         self.assertIn("patch.spec['x'] = 1", error["message"])
 
+    def test_errors_without_a_text_have_their_representation(self):
+        self.assertEqual(self.step("raise kopf.PermanentError")["error"]["type"], "PermanentError()")
+        self.assertEqual(self.step("raise kopf.TemporaryError('')")["error"]["type"], "TemporaryError('')")
+        self.assertEqual(self.step("raise ValueError('x')")["error"]["type"], "ValueError")
+        silent = "type('Silent', (Exception,), {'__str__': lambda self: '', '__repr__': lambda self: 1 / 0})"
+        self.assertEqual(self.step(f"raise {silent}()")["error"]["type"], "Silent")
+
     def test_handlers_cannot_end_the_operator(self):
         self.assertIn("cannot end the operator", self.step("raise SystemExit(3)")["error"]["message"])
 

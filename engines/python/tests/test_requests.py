@@ -182,8 +182,8 @@ class Streams(unittest.TestCase):
         self.assertEqual(step["result"], [300_066, False], step)
 
     def test_refusals_and_failures_end_the_connection(self):
-        for answer, name in ((REFUSED, "RequestError"), ({"error": {"type": "Timeout", "message": ""}}, "TimeoutError"),
-                             ({"error": {"type": "Unreachable", "message": ""}}, "ConnectionError")):
+        for answer, name in ((REFUSED, "RequestError"), ({"error": {"type": "Timeout", "message": "late"}}, "TimeoutError"),
+                             ({"error": {"type": "Unreachable", "message": "gone"}}, "ConnectionError")):
             op = operator(self.ASK + "await r.read()")
             op.start(0, BODY)
             self.assertEqual(op.resume(**answer)["error"]["type"], name)

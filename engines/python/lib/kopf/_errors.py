@@ -75,7 +75,8 @@ class APIError(Exception):
 
 def failure(error):
     """Return an exception in the form of the ABI."""
-    report = {"kind": _kind(error), "message": text(error), "type": type(error).__qualname__, "stack": stack(error)}
+    message = text(error)
+    report = {"kind": _kind(error), "message": message, "type": type(error).__qualname__ if message else _representation(error), "stack": stack(error)}
     if report["kind"] == "temporary":
         delay = getattr(error, "delay", 60)  # a subclass may not call __init__
         if delay is not None and not (isinstance(delay, (int, float)) and math.isfinite(delay)):
@@ -85,6 +86,13 @@ def failure(error):
     if report["kind"] == "admission":
         report["code"] = error.code
     return report
+
+
+def _representation(error):
+    try:
+        return repr(error)
+    except Exception:
+        return type(error).__qualname__
 
 
 def _kind(error):
