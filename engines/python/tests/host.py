@@ -132,9 +132,9 @@ class Operator:
             step = self.resume()
         return step
 
-    def ask(self, handler, *callbacks, body=None, **header):
+    def ask(self, handler, *callbacks, body=None, item=(), **header):
         """Ask about filters of a handler, and return the answer."""
-        header = {"resource": RESOURCE, "questions": [{"handler": handler, "callbacks": list(callbacks)}], **header}
+        header = {"resource": RESOURCE, "questions": [{"handler": handler, "callbacks": list(callbacks), **dict(item)}], **header}
         return json.loads(self.exchange.ask(99, frame(header, body)))["answers"][0]
 
     def transform(self, body, task=None):

@@ -229,6 +229,12 @@ class Children(unittest.TestCase):
         op.start(0, BODY)
         self.assertEqual(op.start(0, BODY, task=100, parent=op.number, kind="sub", id="fn/a")["result"], "obj1")
 
+    def test_errors_of_filters_of_children_are_errors_of_the_parent(self):
+        op = operator("@kopf.subhandler(id='a', when=lambda **_: {}['x'])\ndef a(**_): pass")
+        op.start(0, BODY)
+        error = op.ask(0, {"option": "when"}, body=BODY, item={"parent": op.number})["error"]
+        self.assertEqual((error["message"], error["type"]), ("'x'", "KeyError"))
+
     def test_a_patch_that_cannot_be_sent_ends_the_handler(self):
         op = operator("kwargs['patch'].status['x'] = print\nkopf.register(print, id='x')\nawait kopf.execute()")
         step = op.start(0, BODY)

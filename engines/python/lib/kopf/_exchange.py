@@ -137,7 +137,10 @@ def _answer(question, item):
                 break
         return {"value": value}
     except BaseException as error:  # sys.exit() is one
-        return {"error": {**_errors.failure(error), "message": _errors.located(error)}}  # the host logs the message only
+        failure = _errors.failure(error)
+        if "parent" not in item:  # otherwise it is the parent's error
+            failure["message"] = _errors.located(error)  # the host logs the message only
+        return {"error": failure}
     finally:
         _context.task_var.reset(token)
 
