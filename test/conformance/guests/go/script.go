@@ -68,6 +68,9 @@ func (c *call) do(name string, arg any) error {
 	if op == nil {
 		return fmt.Errorf("unknown op: %s", name)
 	}
+	if patchOps[name] != nil && c.patch == nil && c.activity == nil {
+		return nil // of an index, whose patches the reference does not apply
+	}
 	return op(c, arg)
 }
 

@@ -89,6 +89,9 @@ impl Call {
 
     /// Changes the object.
     fn change(&self, name: &str, arg: &Value) -> kopf::Result {
+        if let Argument::Indexed(_) = self.argument {
+            return Ok(()); // the reference does not apply it
+        }
         let patch = self.patch().ok_or_else(|| misplaced(name))?;
         match name {
             "patch" => patch.merge(arg),
