@@ -152,7 +152,7 @@ func TestScriptIsRefused(t *testing.T) {
 		"option of others":   {`kopf.on.create("kopfexamples", { interval: 3 }, () => {});`, "interval"},
 		"no function":        {`kopf.on.create("kopfexamples");`, "op.js:1:8: TypeError: create: the last argument must be a function"},
 		"no resource":        {`kopf.on.create(() => {});`, "op.js:1:8: TypeError: create: name a resource"},
-		"no such kind":       {`kopf.on.created("x", () => {});`, "op.js:1:1: TypeError: kopf.on.created: there is no such kind of handlers: create, update, "},
+		"no such kind":       {`kopf.on.created("x", () => {});`, "op.js:1:8: TypeError: not a function"},
 		"two of one id":      {fn + fn, `"create"`},
 		"import":             {`import fs from "fs"; ` + fn, `Error resolving module 'fs' from 'op.js': a script is one file: join several files with a bundler`},
 		"require":            {`require("fs"); ` + fn, "op.js:1:1: ReferenceError: require is not defined: a script is one file"},

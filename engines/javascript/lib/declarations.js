@@ -94,12 +94,7 @@ const decorator = (kind) => (...args) => {
   return handler.fn;
 };
 
-export const on = Object.freeze(new Proxy(Object.fromEntries(KINDS.map((kind) => [kind, decorator(kind)])), {
-  get(all, name) {
-    if (typeof name === "string" && !(name in all)) throw new TypeError(`kopf.on.${name}: there is no such kind of handlers: ${KINDS.join(", ")}`);
-    return all[name];
-  },
-}));
+export const on = Object.freeze(Object.fromEntries(KINDS.map((kind) => [kind, decorator(kind)])));
 export const timer = decorator("timer");
 export const daemon = decorator("daemon");
 export const index = decorator("index");
