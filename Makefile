@@ -13,8 +13,6 @@ export GOTOOLCHAIN := local
 GOFLAGS := -buildvcs=false -trimpath -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=1 nice -n 19'
 # Packages that hardly any program but the control plane uses, and not for each request, are compiled without inlining.
 GOFLAGS += $(foreach packages,kubernetes client-go/applyconfigurations client-go/informers client-go/kubernetes client-go/listers,'-gcflags=k8s.io/$(packages)/...=-dwarf=false -l')
-# One compiler or test more at once than there are processors, as some wait for files and for each other.
-GOFLAGS += -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 export GOFLAGS
 export CARGO_PROFILE_DEV_DEBUG := 0
 

@@ -47,12 +47,13 @@ func (c *call) nameExhaustion(e *GuestError, text string) {
 // nameCaught says that memory is the reason of an error that a script has caught, if it is. The
 // memory of native programs is not the host's matter.
 func (c *call) nameCaught(e *abi.Error) {
-	part, known := caught[e.Type]
+	class, _, _ := strings.Cut(e.Type, "(") // without a message, the type is the error with its arguments
+	part, known := caught[class]
 	known = known && strings.Contains(e.Message, part)
 	nothing, silent := speechless[e.Type]
 	silent = silent && e.Message == nothing
 	if e.Kind == abi.ErrorArbitrary && (known || silent && c.refused() > 0) && c.in.mod != nil {
-		e.Message = c.exhaustion(cmp.Or(e.Message, e.Type))
+		e.Type, e.Message = class, c.exhaustion(cmp.Or(e.Message, class))
 	}
 }
 

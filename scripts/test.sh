@@ -62,11 +62,13 @@ gotest() (
 	CGO_ENABLED=0 go test "${again[@]}" -timeout 30m -vet=off -ldflags="-w -X github.com/tetratelabs/wazero/internal/version.version=$engine" -json "$@" | "$tally"
 )
 
-# Packages of the root module that take longest, and mostly wait; and those that compute for longest.
-waiting="test/e2e test/takeover test/docs test/oci test/hostile"
+# Packages of the root module that take longest, and mostly wait; that wait, too; and that compute for longest.
+waiting="test/e2e test/takeover test/docs"
+also_waiting="test/oci test/hostile"
 busiest="host reactor"
 
-# packages NAME: tests of those packages of the root module, given as input, whose names are wanted.
+# packages NAME: tests of those packages of the root module, given as input, whose names are wanted: one more at once than
+# there are processors.
 packages() {
 	local name=$1 package packages=()
 	while read -r package; do
@@ -74,14 +76,14 @@ packages() {
 			packages+=("./$package")
 		fi
 	done
-	[ ${#packages[@]} = 0 ] || run "$name" gotest . "${packages[@]}"
+	[ ${#packages[@]} = 0 ] || run "$name" gotest . -p "$(($(getconf _NPROCESSORS_ONLN) + 1))" "${packages[@]}"
 }
 
 # others: the other packages of the root module, except the vectors, which have a step of their own.
 others() {
 	local all
 	all=$(go list ./...) || { run "the other packages" false; return; }
-	sed 's|^github.com/kopf-wasm/kopf/||' <<<"$all" | grep -vxF "$(tr ' ' '\n' <<<"$waiting $busiest test/vectors")" | packages "the other packages"
+	sed 's|^github.com/kopf-wasm/kopf/||' <<<"$all" | grep -vxF "$(tr ' ' '\n' <<<"$waiting $also_waiting $busiest test/vectors")" | packages "the other packages"
 }
 
 # engines: what the engine's validator, compiler and interpreter read in function bodies, compared with the grammar of
@@ -131,20 +133,36 @@ conformance() {
 
 # computing: the steps that mostly compute.
 computing() {
+	step abi gotest abi ./...
+	step guest-sdks/go gotest guest-sdks/go ./...
+	step guest-sdks/go gotest guest-sdks/go -tags tinygo ./... # what is different in modules of TinyGo
+	step examples gotest examples ./...
+	step examples gotest examples/12-embedded/application ./...
+	step test/conformance/guests/go gotest test/conformance/guests/go ./...
+	step test/cluster gotest test/cluster ./internal/... # build.sh compiles the program, without packages that `go test` would compile with it
+	step artifacts/signatures/sigstore gotest artifacts/signatures/sigstore ./...
+	step cmd/kopf gotest cmd/kopf ./...
+	step cmd/kopf gotest cmd/kopf -tags nosigstore ./... # without the Sigstore library
+	step test/conformance/runner scripts/test-runner.sh
 	step host/prepare engines
 	step vectors scripts/vectors.sh
 	others
-	# During the recorded cases, which leave most of the processors' time.
 	tr ' ' '\n' <<<"$busiest" | packages "the packages that compute"
 }
 
-# compiling: the steps that compile what no other step needs. They have pauses, in which the steps above compute.
-compiling() {
+# pausing: the steps that compute between pauses, in which those above continue.
+pausing() {
 	step guest-sdks/rust scripts/rust-test.sh
 	step scripts/release gotest scripts/release ./...
 	step engines/python library
 	step test/extism gotest test/extism ./...
 	step test/chart gotest test/chart ./...
+	tr ' ' '\n' <<<"$also_waiting" | packages "other packages that wait"
+	if command -v tinygo >/dev/null; then
+		step test/tinygo gotest . -tags interop ./test/tinygo
+	else
+		echo "SKIPPED: modules built by TinyGo: there is no tinygo in PATH"
+	fi
 }
 
 # aside NAME: runs these steps in the background, at a lower priority. Sets group to their group of processes.
@@ -167,35 +185,15 @@ ended() {
 
 go build -o "$tally" ./scripts/tally || exit 1
 
-# These run during all that follows, and what they print comes at the end.
+# Two things wait most of the time: these tests, and then the recorded cases. The other steps run meanwhile, and what they print follows.
 aside computing
 computing=$group
-aside compiling
-compiling=$group
-trap 'kill -- "-$computing" "-$compiling" 2>/dev/null' EXIT
-
-step abi gotest abi ./...
-step guest-sdks/go gotest guest-sdks/go ./...
-step guest-sdks/go gotest guest-sdks/go -tags tinygo ./... # what is different in modules of TinyGo
-step examples gotest examples ./...
-step examples gotest examples/12-embedded/application ./...
-step test/conformance/guests/go gotest test/conformance/guests/go ./...
-step test/cluster gotest test/cluster ./internal/... # build.sh compiles the program, without packages that `go test` would compile with it
-step artifacts/signatures/sigstore gotest artifacts/signatures/sigstore ./...
-step cmd/kopf gotest cmd/kopf ./...
-step cmd/kopf gotest cmd/kopf -tags nosigstore ./... # without the Sigstore library
-step test/conformance/runner scripts/test-runner.sh
-if command -v tinygo >/dev/null; then
-	step test/tinygo gotest . -tags interop ./test/tinygo
-else
-	echo "SKIPPED: modules built by TinyGo: there is no tinygo in PATH"
-fi
-
-# Two things wait most of the time: these tests, and then the recorded cases.
+aside pausing
+trap 'kill -- "-$computing" "-$group" 2>/dev/null' EXIT
 tr ' ' '\n' <<<"$waiting" | packages "the packages that wait"
 conformance
 ended computing "$computing"
-ended compiling "$compiling"
+ended pausing "$group"
 
 sort -k3 -rn "$results" | while read -r _ _ seconds computed name; do
 	echo "$seconds s, of them $computed s of computing: $name"

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	extism "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
@@ -100,7 +101,7 @@ const outside = "outside"
 func TestKernelUnderTheSDK(t *testing.T) {
 	wasm := probe(t)
 	theirs, their := sdkProbe(t, wasm, extism.Manifest{Config: config})
-	ours, err := host.Load(t.Context(), "probe", wasm, host.Options{CacheDir: t.TempDir(), Config: config, MaxInstances: 1})
+	ours, err := host.Load(t.Context(), "probe", wasm, host.Options{CacheDir: t.TempDir(), Config: config, MaxInstances: 1, IdleTimeout: time.Hour}) // the SDK takes its time
 	if err != nil {
 		t.Fatal(err)
 	}
