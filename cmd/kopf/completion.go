@@ -18,8 +18,12 @@ var choices = map[string][]string{
 	"replicas":     {replicasLeader, replicasShared},
 }
 
-// completeFlags lets the shell complete the values of the flags with a choice, and shows their descriptions without quotes.
-func completeFlags(root *cobra.Command) {
+// completeFlags lets the shell complete the values of the flags with a choice, and shows their descriptions without quotes, if it is the
+// shell that asks.
+func completeFlags(root *cobra.Command, args []string) {
+	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
+		return
+	}
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			flag.Usage = strings.ReplaceAll(flag.Usage, "`", "")

@@ -21,11 +21,13 @@ func TestFlagsWithAChoiceAreCompleted(t *testing.T) {
 		"new op --lang":              "go rust javascript python assemblyscript c",
 		"manifest op.wasm --pull":    "always missing never",
 	} {
-		var stdout, stderr bytes.Buffer
-		run(append(append([]string{cobra.ShellCompRequestCmd}, strings.Fields(line)...), ""), &stdout, &stderr)
-		offered, _, _ := strings.Cut(stdout.String(), "\n:")
-		if got := strings.Join(strings.Fields(offered), " "); got != want {
-			t.Errorf("%s: got %q, want %q", line, got, want)
+		for _, ask := range []string{cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd} { // with --no-descriptions
+			var stdout, stderr bytes.Buffer
+			run(append(append([]string{ask}, strings.Fields(line)...), ""), &stdout, &stderr)
+			offered, _, _ := strings.Cut(stdout.String(), "\n:")
+			if got := strings.Join(strings.Fields(offered), " "); got != want {
+				t.Errorf("%s %s: got %q, want %q", ask, line, got, want)
+			}
 		}
 	}
 }

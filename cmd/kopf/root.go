@@ -158,9 +158,7 @@ run in a sandbox.`,
 		return cmd.Help()
 	}
 	root.SetHelpCommand(newHelpCmd(root))
-	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
-		completeFlags(root)
-	}
+	completeFlags(root, args)
 	return root
 }
 

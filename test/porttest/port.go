@@ -10,7 +10,7 @@ import (
 )
 
 // These are the chosen ports. They are below those that Linux, macOS and Windows choose for connections and for listeners of the port
-// 0. A port of the system's choice can be given to another test as soon as it is free.
+// 0. The system may choose a port again as soon as it is free, for another test.
 const (
 	first  = 12_000
 	number = 8000
