@@ -1,6 +1,10 @@
 package host
 
-import "github.com/kopf-wasm/kopf/abi"
+import (
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
 
 const (
 	// maxCulprits bounds the remembered tasks that have destroyed instances. The oldest are forgotten first.
@@ -58,3 +62,7 @@ func (p *pool) mustBeAlone(inv *abi.Invocation) bool {
 }
 
 func culpritOf(inv *abi.Invocation) culprit { return culprit{inv.ID, inv.UID} }
+
+// alone returns a copy for a task to keep. The UID may be a part of the text of its object, which would stay in memory as long as the
+// daemon, and is counted nowhere.
+func (k culprit) alone() culprit { return culprit{k.handler, strings.Clone(k.uid)} }

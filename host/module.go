@@ -100,7 +100,9 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 	}
 	defer in.unlock()
 	t := in.newTask(env)
-	t.culprit = culpritOf(inv)
+	if inv.Kind == abi.KindDaemon || inv.Kind == abi.KindBackground { // others share no instance
+		t.culprit = culpritOf(inv).alone()
+	}
 	step, err := t.begin(ctx, inv, body)
 	if err != nil {
 		delete(in.tasks, t.id)

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
+	"unsafe"
+	"weak"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -108,6 +112,26 @@ func TestRetiredInstancesGetNoMoreDaemons(t *testing.T) {
 	if got := len(m.pool.daemons); got != 0 || len(m.pool.shared) != 0 {
 		t.Errorf("%d instances are still in use, %d shared", got, len(m.pool.shared))
 	}
+}
+
+// TestWaitingDaemonsKeepNoBody: the UID of an invocation is a part of the text of the object, which may be large, and which is not
+// counted after the call.
+func TestWaitingDaemonsKeepNoBody(t *testing.T) {
+	m := loadGo(t, Options{Config: map[string]string{"shared": "yes"}})
+	task, body := func() (*Task, weak.Pointer[byte]) {
+		text := strings.Repeat("x", 1<<20)
+		inv := daemon("wait")
+		inv.UID = text[1000:1036]
+		task, _, err := m.Start(t.Context(), inv, nil, &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task, weak.Make(unsafe.StringData(text))
+	}()
+	if runtime.GC(); body.Value() != nil {
+		t.Error("the object is still in memory")
+	}
+	task.Release(t.Context())
 }
 
 // TestCulpritsRunAlone shows that a task that has destroyed a shared instance gets an exclusive one, and cannot harm other

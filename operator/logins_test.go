@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/internal/programtest"
 )
 
 // filesIn writes files into a folder of the test, and returns it.
@@ -116,14 +118,10 @@ func TestKubeconfigPrograms(t *testing.T) {
 	server, authority := newSecured(t)
 	dir := filesIn(t, map[string]string{"ca.pem": authority, "expires": "2099-01-01T00:00:00Z"})
 	program := filepath.Join(dir, "login")
-	script := `#!/bin/sh
-cd ` + dir + `
+	programtest.Write(t, program, `cd `+dir+`
 echo "$TENANT" >> calls
 n=$(wc -l < calls)
-printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s-%s","expirationTimestamp":"%s"}}' "$1" $n "$(cat expires)"`
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
-		t.Fatal(err)
-	}
+printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s-%s","expirationTimestamp":"%s"}}' "$1" $n "$(cat expires)"`)
 	config := filepath.Join(dir, "config")
 	text := `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}],
   clusters: [{name: c, cluster: {server: "` + server.URL + `", certificate-authority: ca.pem}}],

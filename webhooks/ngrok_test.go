@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/internal/programtest"
 )
 
 // program writes a stand-in for ngrok: a shell script.
 func program(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ngrok")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // it is to be run
-		t.Fatal(err)
-	}
+	programtest.Write(t, path, script)
 	return path
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/internal/programtest"
 	"github.com/kopf-wasm/kopf/operator/toolchains"
 )
 
@@ -16,9 +17,7 @@ import (
 func devcluster(t *testing.T, script string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	programtest.Write(t, path, script)
 	t.Setenv(Variable, path)
 }
 

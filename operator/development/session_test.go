@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/internal/programtest"
 	"github.com/kopf-wasm/kopf/operator/toolchains"
 	"github.com/kopf-wasm/kopf/test/lines"
 )
@@ -36,9 +37,7 @@ func compiler(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"clang": script, "wasm-ld": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
+		programtest.Write(t, filepath.Join(dir, name), text)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }

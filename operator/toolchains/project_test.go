@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/internal/programtest"
 )
 
 // folder makes a folder with these files, which are empty unless they have a text.
@@ -95,9 +97,7 @@ func tool(t *testing.T, programs map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
+		programtest.Write(t, filepath.Join(dir, name), text)
 	}
 	t.Setenv("PATH", dir)
 }

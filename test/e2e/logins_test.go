@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/internal/programtest"
 )
 
 // loginConfig makes the guest "living" log in with these results, one after another.
@@ -143,22 +145,21 @@ func TestRotatedCredentials(t *testing.T) {
 			p := s.porter(t, "Bearer one")
 			dir := t.TempDir()
 			file, program := filepath.Join(dir, "token"), filepath.Join(dir, "login.sh")
-			write := func(path, text string, mode os.FileMode) {
+			write := func(text string) {
 				t.Helper()
-				if err := os.WriteFile(path, []byte(text), mode); err != nil {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			write(file, "one", 0o600)
-			write(program, `#!/bin/sh
-printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$(cat `+file+`)"`, 0o700)
+			write("one")
+			programtest.Write(t, program, `printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$(cat `+file+`)"`)
 			user := strings.NewReplacer("TOKEN", file, "PROGRAM", program).Replace(user)
 			op := s.operate(t, kubeconfig(t, `{apiVersion: v1, kind: Config, current-context: x,
   clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: "`+p.url+`"}}], users: [{name: u, user: `+user+`}],
   contexts: [{name: x, context: {cluster: c, user: u}}]}`), "run", "-n", s.namespace, guest(t, "scripted"))
 			s.create(t, "obj1", "{}")
 			s.handled(t, "obj1")
-			write(file, "two", 0o600)
+			write("two")
 			p.accept("Bearer two")
 			s.create(t, "obj2", "{}")
 			s.handled(t, "obj2")

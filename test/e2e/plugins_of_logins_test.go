@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/programtest"
 )
 
 // credentialPlugin writes a program that gives credentials, and a kubeconfig with it. The
@@ -14,10 +16,7 @@ import (
 func credentialPlugin(t *testing.T, server, script string) (env []string, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	text := "#!/bin/sh\ncd '" + dir + "'\necho >>calls\n" + script
-	if err := os.WriteFile(filepath.Join(dir, "login.sh"), []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, filepath.Join(dir, "login.sh"), "cd '"+dir+"'\necho >>calls\n"+script)
 	return kubeconfig(t, `{apiVersion: v1, kind: Config, current-context: x,
   clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: "`+server+`"}}], contexts: [{name: x, context: {cluster: c, user: u}}],
   users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: `+dir+`/login.sh}}}]}`), dir

@@ -198,9 +198,9 @@ class Streams(unittest.TestCase):
         self.assertIn("the host serves probes", operator("await asyncio.start_server(print, '', 80)").start(0, BODY)["error"]["message"])
 
     def test_a_closed_connection_abandons_its_request(self):
-        op = operator(self.ASK + "try: await asyncio.wait_for(r.read(), 0.001)\nexcept TimeoutError: w.close()\nawait w.wait_closed()\nreturn 'late'")
+        op = operator(self.ASK + "try: await asyncio.wait_for(r.read(), 0.5)\nexcept TimeoutError: w.close()\nawait w.wait_closed()\nreturn 'late'")
         self.assertEqual(op.start(0, BODY)["step"], "call")
-        time.sleep(0.01)
+        time.sleep(0.6)
         self.assertEqual(op.resume(), {"step": "done", "result": "late"})
         self.assertEqual(op.host.logs, [])
 
