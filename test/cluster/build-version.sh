@@ -32,7 +32,7 @@ if [ ! -s "$out.src/go.sum" ]; then
 	' "$original" >"$out.src/go.mod"
 fi
 rm -rf "$out.src/internal"
-cp -R ./*.go build.sh internal "$out.src"
+cp -R ./*.go build.sh modules.sh internal "$out.src"
 cd "$out.src"
 GOFLAGS=-mod=mod go list -deps . >/dev/null # completes go.mod and go.sum
 ./build.sh "$out"

@@ -20,49 +20,19 @@ export CGO_ENABLED=0
 # Tests do not end up in the binary; the tool chain and this script do.
 sources=$(find . -name '*.go' ! -name '*_test.go' | LC_ALL=C sort)
 # shellcheck disable=SC2086 # no spaces in the names of the sources
-hash=$({ cat go.mod go.sum build.sh $sources; go env GOVERSION GOOS GOARCH CGO_ENABLED; } | sha256sum | cut -d' ' -f1)
+hash=$({ cat go.mod go.sum build.sh modules.sh $sources; go env GOVERSION GOOS GOARCH CGO_ENABLED; } | sha256sum | cut -d' ' -f1)
 if [ -x "$out" ] && [ "$(cat "$out.hash" 2>/dev/null || true)" = "$hash" ]; then
 	exit 0
 fi
 
 echo "building the embedded control plane, a real kube-apiserver with etcd (first time: 3-5 minutes)..." >&2
 start=$(date +%s)
-trap 'rm -rf "$out.$$" "$out.$$.failed" "$out.$$.modules"' EXIT
+trap 'rm -f "$out.$$" "$out.$$.failed"' EXIT
 trap 'exit 130' INT TERM # with the trap above
 export GOWORK=off # outside of any workspace: the replacements of this module are its own
 echo "  downloading its sources..." >&2
-go mod download k8s.io/kubernetes k8s.io/apiserver k8s.io/client-go # and what else the build needs when it is needed: less than all
-
-# Two imports bring 230 packages and a fifth of all compilation, but nothing that the cluster does. The collector of ended
-# pods, which is not among the controllers, calls one function of the kubelet, whose package imports the scheduler. And a
-# file with helpers for tests, whose name is not that of a test, imports a fake of each client. The compiler gets copies of
-# the two modules without them. TestSameAsInKubernetes compares that function.
-#
-# And informers have a second form since 1.37, whose methods have the type of their objects. Each package that mentions the
-# factory of informers is compiled with these forms of all types: another tenth of all compilation. Kubernetes uses two of
-# them, those of resource/v1. In a copy of client-go, the others have the types of the first form.
-kubernetes=$(go list -m -f '{{.Dir}}' k8s.io/kubernetes)
-apiserver=$(go list -m -f '{{.Dir}}' k8s.io/apiserver)
-clients=$(go list -m -f '{{.Dir}}' k8s.io/client-go)
-modules=$out.$$.modules
-mkdir -p "$modules/kubernetes"
-for part in go.mod cmd pkg plugin third_party; do
-	cp -R "$kubernetes/$part" "$modules/kubernetes"
-done
-cp -R "$apiserver" "$modules/apiserver"
-cp -R "$clients" "$modules/client-go"
-chmod -R u+w "$modules" # the cache of modules is read-only
-rm -f "$modules"/kubernetes/pkg/kubelet/eviction/*.go "$modules/apiserver/pkg/admission/plugin/policy/generic/policy_test_context.go"
-cp internal/eviction/eviction.go "$modules/kubernetes/pkg/kubelet/eviction"
-find "$modules/client-go/informers" -name '*.go' ! -path '*/resource/v1/*' -exec sed -i.bak -E '
-	s/^type ([A-Za-z0-9]+IndexInformer) cache\.TypedSharedIndexInformer\[.*\]$/type \1 = cache.SharedIndexInformer/
-	/^type [A-Za-z0-9]+ = cache\.(TypedResourceEventHandlerFuncs|TypedResourceEventHandlerDetailedFuncs|TypedFilteringResourceEventHandler|DeletedObject)\[.*\]$/d
-	s/^type ([A-Za-z0-9]+Indexers) = cache\.TypedIndexers\[.*\]$/type \1 = cache.Indexers/
-	s/cache\.TypedIndexersToIndexers\(indexers\)/indexers/g
-	s/cache\.NewTypedSharedIndexInformer\[[^]]*\]\(/(/g' {} +
-cp go.mod go.sum "$modules"
-go mod edit -replace "k8s.io/kubernetes=$modules/kubernetes" -replace "k8s.io/apiserver=$modules/apiserver" \
-	-replace "k8s.io/client-go=$modules/client-go" "$modules/go.mod"
+modules=$out.modules
+./modules.sh "$modules"
 
 # Names of compiled packages become a progress; everything else is a message of the compiler.
 total=$(go list -modfile "$modules/go.mod" -deps . | wc -l)
