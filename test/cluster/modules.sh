@@ -7,15 +7,22 @@ if [ $# -ne 1 ]; then
 	echo "usage: $0 FOLDER" >&2
 	exit 2
 fi
-mkdir -p "$1"
-modules=$(cd "$1" && pwd)
+mkdir -p "$(dirname "$1")"
+folder=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "$0")"
 export GOWORK=off # outside of any workspace: the replacements of this module are its own
-hash=$({ cat go.mod go.sum modules.sh internal/eviction/eviction.go; echo "$modules"; } | sha256sum | cut -d' ' -f1)
-if [ "$(cat "$modules/hash" 2>/dev/null || true)" = "$hash" ]; then
+hash=$({ cat go.mod go.sum modules.sh internal/eviction/eviction.go; echo "$folder"; } | sha256sum | cut -d' ' -f1)
+if [ "$(cat "$folder/hash" 2>/dev/null || true)" = "$hash" ]; then
 	exit 0
 fi
-rm -rf "${modules:?}"/*
+if [ -e "$folder" ] && [ ! -e "$folder/hash" ]; then
+	echo "$0: $folder: it exists, and was not made by this script" >&2
+	exit 1
+fi
+modules=$folder.$$ # renamed when it is complete
+trap 'rm -rf "$modules"' EXIT
+trap 'exit 130' INT TERM # with the trap above
+mkdir "$modules"
 go mod download k8s.io/kubernetes k8s.io/apiserver k8s.io/client-go # and what else the build needs when it is needed: less than all
 
 # Two imports bring 230 packages and a fifth of all compilation, but nothing that the cluster does. The collector of ended
@@ -46,6 +53,8 @@ find "$modules/client-go/informers" -name '*.go' ! -path '*/resource/v1/*' -exec
 	s/cache\.NewTypedSharedIndexInformer\[[^]]*\]\(/(/g' {} +
 
 cp go.mod go.sum "$modules"
-go mod edit -replace "k8s.io/kubernetes=$modules/kubernetes" -replace "k8s.io/apiserver=$modules/apiserver" \
-	-replace "k8s.io/client-go=$modules/client-go" "$modules/go.mod"
+go mod edit -replace "k8s.io/kubernetes=$folder/kubernetes" -replace "k8s.io/apiserver=$folder/apiserver" \
+	-replace "k8s.io/client-go=$folder/client-go" "$modules/go.mod"
 echo "$hash" >"$modules/hash"
+rm -rf "$folder"
+mv "$modules" "$folder"

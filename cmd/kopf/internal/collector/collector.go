@@ -1,14 +1,15 @@
 // Package collector sets how often the garbage collector of the program runs: not while the
 // program starts, less often while an operator answers reviews, and more often while it lists
-// many objects. It changes nothing if GOGC is set in the environment.
+// many objects, or allocates little. It changes nothing if GOGC is set in the environment.
 //
 // Go initialises packages in the order of their import paths, as far as their imports
 // allow. This package imports little, so it is initialised before most libraries:
 // TestCollectorIsEarly.
 //
 // See RATIONALE.md, "Why does the program start without collecting garbage?", "Why is garbage
-// collected less often by `kopf run` with a server of webhooks?" and "Why is garbage collected
-// more often while objects are listed?"
+// collected less often by `kopf run` with a server of webhooks?", "Why is garbage collected
+// more often while objects are listed?" and "Why is garbage collected more often while little is
+// allocated?"
 package collector
 
 import (
@@ -18,6 +19,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"time"
 )
 
 // These are the amounts of garbage that may accumulate before a collection, in bytes.
@@ -37,29 +39,48 @@ const usualPercent = 100
 // collections: for each megabyte of garbage, at most five megabytes are looked at.
 const leastPercent = 20
 
+// The percentage of a process that allocates little is so low that the collector looks at
+// slowRate bytes per second, which takes half a percent of a processor, but not below
+// slowPercent. Collections within fastTime are those of a burst. With less than slowLeast bytes in
+// use, there is little to save, and the next burst would collect once more at its begin.
+const (
+	slowRate    = 5 << 20
+	slowPercent = 25
+	slowLeast   = 16 << 20
+	fastTime    = time.Second
+)
+
 // state guards the collector's percentage, which belongs to the process.
 var state struct { //nolint:gochecknoglobals // see above
 	sync.Mutex
-	relaxed   bool // between Relax and its end
-	listings  int  // between Bound and its end
-	following bool // the percentage is computed again after the next collection
+	relaxed  bool // between Relax and its end
+	listings int  // between Bound and its end
+
+	percent int // as it was set last
+	pacing
+}
+
+// pacing is how fast the process allocates.
+type pacing struct {
+	collected time.Time // when the last collection was noticed
+	allocated uint64    // bytes that the process had allocated by then
+	pace      int       // the percentage for what it has allocated since the collection before
 }
 
 func init() { postpone() }
 
 // postpone delays the first collection until the heap has garbageRoom: the libraries alone
 // bring it to minHeap while they are initialised, and little of that is garbage. Afterwards,
-// the percentage is the usual one.
+// the percentage is computed after each collection.
 func postpone() {
 	if isSet("GOGC") {
 		return
 	}
-	debug.SetGCPercent(percentFor(minHeap, garbageRoom, usualPercent))
-	afterCollection(func() {
-		state.Lock()
-		defer state.Unlock()
-		adapt()
-	})
+	state.Lock()
+	defer state.Unlock()
+	state.pace = usualPercent
+	set(percentFor(minHeap, garbageRoom, usualPercent))
+	follow()
 }
 
 // isSet reports whether the environment has a variable.
@@ -75,8 +96,7 @@ func Relax(ctx context.Context) (end func()) {
 	}
 	state.Lock()
 	defer state.Unlock()
-	state.relaxed = true
-	follow()
+	state.relaxed = true // from the next collection on
 	end = sync.OnceFunc(func() {
 		state.Lock()
 		defer state.Unlock()
@@ -102,38 +122,51 @@ func Bound() (end func()) {
 		if state.listings += listings; (before == 0) != (state.listings == 0) {
 			adapt()
 		}
-		follow()
 	}
 	change(1)
 	return sync.OnceFunc(func() { change(-1) })
 }
 
-// follow computes the percentage again after each collection, as long as it depends on the
-// memory in use. The caller holds the mutex.
+// follow computes the percentage again after each collection.
 func follow() {
-	if state.following || !state.relaxed && state.listings == 0 {
-		return
-	}
-	state.following = true
 	afterCollection(func() {
 		state.Lock()
 		defer state.Unlock()
-		state.following = false
+		state.collect(time.Now(), read("/gc/heap/allocs:bytes"))
 		adapt()
 		follow()
 	})
 }
 
+// collect notices a collection, after the process has allocated so many bytes in all.
+func (s *pacing) collect(now time.Time, allocated uint64) {
+	since, bytes := now.Sub(s.collected), allocated-s.allocated
+	if s.pace = usualPercent; !s.collected.IsZero() && since >= fastTime {
+		s.pace = min(usualPercent, max(slowPercent, int(float64(bytes)/since.Seconds()/slowRate*100)))
+	}
+	s.collected, s.allocated = now, allocated
+}
+
 // adapt sets the percentage. The caller holds the mutex.
 func adapt() {
-	percent := usualPercent
 	switch {
 	case state.listings > 0:
-		percent = percentFor(inUse(), listingRoom, leastPercent)
+		set(percentFor(inUse(), listingRoom, leastPercent))
 	case state.relaxed:
-		percent = percentFor(inUse(), garbageRoom, usualPercent)
+		set(percentFor(inUse(), garbageRoom, usualPercent))
+	case inUse() < slowLeast:
+		set(usualPercent)
+	default:
+		set(state.pace)
 	}
-	debug.SetGCPercent(percent)
+}
+
+// set sets a percentage unless it is set already: that stops all goroutines for a moment. The caller holds the mutex.
+func set(percent int) {
+	if percent != state.percent {
+		state.percent = percent
+		debug.SetGCPercent(percent)
+	}
 }
 
 // percentFor returns the percentage for an amount of memory in use and an amount of garbage, both in
@@ -145,12 +178,20 @@ func percentFor(live, room uint64, least int) int {
 // inUse is the memory in use according to the collector, in bytes: the heap after the latest
 // collection, and the minimum heap size.
 func inUse() (bytes uint64) {
-	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/globals:bytes"}, {Name: "/gc/scan/stack:bytes"}}
+	return read("/gc/heap/live:bytes", "/gc/scan/globals:bytes", "/gc/scan/stack:bytes")
+}
+
+// read adds up metrics of Go.
+func read(names ...string) (sum uint64) {
+	samples := make([]metrics.Sample, len(names))
+	for i, name := range names {
+		samples[i].Name = name
+	}
 	metrics.Read(samples)
 	for _, sample := range samples {
-		bytes += sample.Value.Uint64()
+		sum += sample.Value.Uint64()
 	}
-	return bytes
+	return sum
 }
 
 // afterCollection calls a function soon after the next collection, which finds an unreferenced

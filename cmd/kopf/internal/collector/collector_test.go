@@ -23,6 +23,43 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
+// What a process allocates in a second decides, unless it collects within a second, as in a burst.
+func TestPace(t *testing.T) {
+	begin := time.Now()
+	for _, tt := range []struct {
+		since time.Duration
+		bytes uint64
+		want  int
+	}{
+		{time.Minute, 0, 25}, {10 * time.Second, 12 << 20, 25}, {10 * time.Second, 25 << 20, 50}, {2 * time.Second, 9 << 20, 90},
+		{10 * time.Second, 1 << 30, 100}, {time.Millisecond, 0, 100},
+	} {
+		var p pacing
+		if p.collect(begin, 5<<30); p.pace != usualPercent {
+			t.Errorf("after the first collection: %d, want %d", p.pace, usualPercent)
+		}
+		if p.collect(begin.Add(tt.since), 5<<30+tt.bytes); p.pace != tt.want {
+			t.Errorf("%d bytes in %v: %d, want %d", tt.bytes, tt.since, p.pace, tt.want)
+		}
+	}
+}
+
+// Only large heaps are worth it.
+func TestSlowProcesses(t *testing.T) {
+	t.Setenv("GOGC", "")
+	usual(t)
+	slow := func() bool {
+		state.Lock()
+		state.collected = state.collected.Add(-time.Minute) // as if the collection before had been long ago
+		state.Unlock()
+		return percent() == slowPercent
+	}
+	held := make([]byte, 2*slowLeast)
+	collectUntil(t, func() bool { return slow() })
+	runtime.KeepAlive(held)
+	collectUntil(t, func() bool { return !slow() })
+}
+
 // The percentage is higher until the first collection, and the default after it.
 func TestFirstCollectionIsPostponed(t *testing.T) {
 	t.Setenv("GOGC", "")
