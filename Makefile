@@ -28,7 +28,7 @@ MODULES := . abi guest-sdks/go examples examples/12-embedded/application docs/sn
 # The control plane is compiled with copies of some modules, and its own module is looked at with them, too: without, most of what
 # it imports would be compiled once more.
 CLUSTER_MODULES := $(DEVCLUSTER).modules
-IN_MODULE = cd $$m && { [ $$m != test/cluster ] || export GOFLAGS="$$GOFLAGS -modfile=$(CURDIR)/$(CLUSTER_MODULES)/go.mod"; }
+IN_MODULE = cd $$m && export GOWORK=off && { [ $$m != test/cluster ] || export GOWORK=$(CURDIR)/$(CLUSTER_MODULES)/go.work; }
 
 # Those whose programs and tests compile for macOS and Windows. The others start clusters, or need root file systems.
 PORTABLE := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/extism test/registry scripts/release
@@ -325,12 +325,12 @@ cross: guests ## Build the host for all systems that it is released for, and che
 .PHONY: vet
 vet: ## Run go vet in all modules
 	@test/cluster/modules.sh $(CLUSTER_MODULES)
-	@for m in $(MODULES); do echo "vet $$m"; ($(IN_MODULE) && GOWORK=off go vet -tags figures,bench,interop,browser ./...) || exit 1; done
+	@for m in $(MODULES); do echo "vet $$m"; ($(IN_MODULE) && go vet -tags figures,bench,interop,browser ./...) || exit 1; done
 
 .PHONY: lint
 lint: $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Run golangci-lint in all modules
 	@test/cluster/modules.sh $(CLUSTER_MODULES)
-	@bad=; for m in $(MODULES); do echo "lint $$m"; ($(IN_MODULE) && GOWORK=off $(CURDIR)/$< run --config $(CURDIR)/.golangci.yml ./...) || bad=1; done; [ -z "$$bad" ]
+	@bad=; for m in $(MODULES); do echo "lint $$m"; ($(IN_MODULE) && $(CURDIR)/$< run --config $(CURDIR)/.golangci.yml ./...) || bad=1; done; [ -z "$$bad" ]
 
 .PHONY: rust
 rust: ## Check the format of all crates in Rust, and run clippy

@@ -29,13 +29,12 @@ echo "building the embedded control plane, a real kube-apiserver with etcd (firs
 start=$(date +%s)
 trap 'rm -f "$out.$$" "$out.$$.failed"' EXIT
 trap 'exit 130' INT TERM # with the trap above
-export GOWORK=off # outside of any workspace: the replacements of this module are its own
 echo "  downloading its sources..." >&2
-modules=$out.modules
-./modules.sh "$modules"
+./modules.sh "$out.modules"
+export GOWORK="$out.modules/go.work"
 
 # Names of compiled packages become a progress; everything else is a message of the compiler.
-total=$(go list -modfile "$modules/go.mod" -deps . | wc -l)
+total=$(go list -deps . | wc -l)
 progress() {
 	awk -v total="$total" '
 		/^[A-Za-z0-9][A-Za-z0-9_.~\/-]*$/ {
@@ -46,7 +45,7 @@ progress() {
 		{ print; fflush() }'
 }
 {
-	go build -modfile "$modules/go.mod" -v -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$out.$$" . 2>&1 || : >"$out.$$.failed"
+	go build -v -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$out.$$" . 2>&1 || : >"$out.$$.failed"
 } | progress >&2
 [ ! -e "$out.$$.failed" ]
 mv "$out.$$" "$out" # a running cluster keeps the old file

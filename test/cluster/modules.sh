@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes copies of modules of Kubernetes that are compiled in less time, and a go.mod that names the copies: modules.sh FOLDER
-# The build takes them, and so do `make vet` and `make lint`: what depends on them would be compiled once more.
+# Makes copies of modules of Kubernetes that are compiled in less time, and a workspace of this module with them: modules.sh FOLDER
+# The build has FOLDER/go.work, and so have `make vet` and `make lint`: what depends on the copies would be compiled once more.
 # Does nothing if they were made from the same sources; FOLDER/hash tells.
 set -eu
 if [ $# -ne 1 ]; then
@@ -10,8 +10,8 @@ fi
 mkdir -p "$(dirname "$1")"
 folder=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "$0")"
-export GOWORK=off # outside of any workspace: the replacements of this module are its own
-hash=$({ cat go.mod go.sum modules.sh internal/eviction/eviction.go; echo "$folder"; } | sha256sum | cut -d' ' -f1)
+export GOWORK=off # no other workspace: the replacements of this module are its own
+hash=$({ cat go.mod go.sum modules.sh internal/eviction/eviction.go; echo "$folder $PWD"; } | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$folder/hash" 2>/dev/null || true)" = "$hash" ]; then
 	exit 0
 fi
@@ -52,9 +52,14 @@ find "$modules/client-go/informers" -name '*.go' ! -path '*/resource/v1/*' -exec
 	s/cache\.TypedIndexersToIndexers\(indexers\)/indexers/g
 	s/cache\.NewTypedSharedIndexInformer\[[^]]*\]\(/(/g' {} +
 
-cp go.mod go.sum "$modules"
-go mod edit -replace "k8s.io/kubernetes=$folder/kubernetes" -replace "k8s.io/apiserver=$folder/apiserver" \
-	-replace "k8s.io/client-go=$folder/client-go" "$modules/go.mod"
+# What a module says about GODEBUG holds outside of workspaces only.
+{
+	awk '/^go / || /^godebug / { print } /^godebug \(/ { block = 1; next } block { print } /^\)/ { block = 0 }' go.mod
+	printf '\nuse "%s"\n\n' "$PWD"
+	for name in kubernetes apiserver client-go; do
+		printf 'replace k8s.io/%s => "%s"\n' "$name" "$folder/$name"
+	done
+} >"$modules/go.work"
 echo "$hash" >"$modules/hash"
 rm -rf "$folder"
 mv "$modules" "$folder"

@@ -31,8 +31,12 @@ func TestPace(t *testing.T) {
 		bytes uint64
 		want  int
 	}{
-		{time.Minute, 0, 25}, {10 * time.Second, 12 << 20, 25}, {10 * time.Second, 25 << 20, 50}, {2 * time.Second, 9 << 20, 90},
-		{10 * time.Second, 1 << 30, 100}, {time.Millisecond, 0, 100},
+		{time.Minute, 0, 25},
+		{10 * time.Second, 12 << 20, 25},
+		{10 * time.Second, 25 << 20, 50},
+		{2 * time.Second, 9 << 20, 90},
+		{10 * time.Second, 1 << 30, 100},
+		{time.Millisecond, 0, 100},
 	} {
 		var p pacing
 		if p.collect(begin, 5<<30); p.pace != usualPercent {
