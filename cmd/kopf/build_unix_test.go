@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/programtest"
 )
 
 // TestAStoppedBuildLeavesNothing: a signal ends the compiler and the build, and the project has no unfinished module.
@@ -18,10 +20,7 @@ func TestAStoppedBuildLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(tools, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	compiler := "#!/bin/sh\n[ \"$1\" = build ] || exit 0\ntouch \"" + dir + "/compiling\"\nexec sleep 60\n"
-	if err := os.WriteFile(filepath.Join(tools, "go"), []byte(compiler), 0o700); err != nil { //nolint:gosec // it is run
-		t.Fatal(err)
-	}
+	programtest.Write(t, filepath.Join(tools, "go"), "[ \"$1\" = build ] || exit 0\ntouch \""+dir+"/compiling\"\nexec sleep 60\n")
 	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
 	writeFiles(t, map[string]string{"go.mod": "module op\n", "go.sum": ""})
 	ended := make(chan exitCode, 1)

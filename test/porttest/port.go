@@ -10,7 +10,7 @@ import (
 )
 
 // These are the chosen ports. They are below those that Linux, macOS and Windows choose for connections and for listeners of the port
-// 0. The system may choose a port again as soon as it is free, for another test.
+// 0. A port that the system has chosen for one test can be chosen for another one when the first test has closed it.
 const (
 	first  = 12_000
 	number = 8000
