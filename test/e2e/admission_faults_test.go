@@ -62,7 +62,7 @@ func TestReviewsThatWrite(t *testing.T) {
 	if _, err := w.make(t, "wet", "{}"); err != nil {
 		t.Fatal(err)
 	}
-	maps := w.space.client(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"})
+	maps := w.space.client(configMaps)
 	if _, err := maps.Get(t.Context(), "writes-wet", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}

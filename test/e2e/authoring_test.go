@@ -134,7 +134,7 @@ func TestNewOperators(t *testing.T) {
 			if c.template != "children" {
 				return
 			}
-			made, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Get(t.Context(), "hello-copy", metav1.GetOptions{})
+			made, err := s.client(configMaps).Get(t.Context(), "hello-copy", metav1.GetOptions{})
 			if err != nil || fmt.Sprint(made.Object["data"]) != "map[text:hello, world]" || len(made.GetOwnerReferences()) != 1 {
 				t.Errorf("the copy is %v, %v", made, err)
 			}

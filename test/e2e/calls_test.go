@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/operator"
@@ -124,6 +123,16 @@ func eachCaller(t *testing.T, test func(t *testing.T, caller chosen)) {
 	})
 }
 
+// settled waits until the new namespace has the config map that Kubernetes writes
+// into each one, so that lists do not depend on when.
+func (s space) settled(t *testing.T) {
+	t.Helper()
+	s.eventually(t, func() error {
+		_, err := s.client(configMaps).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+		return err
+	})
+}
+
 const maps = `version: v1, plural: configmaps`
 
 func configMap(name, rest string) string {
@@ -135,6 +144,7 @@ func TestGuestReachesKubernetes(t *testing.T) { eachCaller(t, guestReachesKubern
 
 func guestReachesKubernetes(t *testing.T, caller chosen) {
 	s := newSpace(t)
+	s.settled(t)
 	s.start(t, caller(options{calls: allowing(t, "*:configmaps")}))
 	got := s.requests(t, "verbs",
 		`{verb: get, name: a, `+maps+`}`,
@@ -170,7 +180,7 @@ func guestReachesKubernetes(t *testing.T, caller chosen) {
 		`null`,
 		`404 not found configmaps "a" not found`,
 	})
-	b, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Get(t.Context(), "b", metav1.GetOptions{})
+	b, err := s.client(configMaps).Get(t.Context(), "b", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,6 +194,7 @@ func TestGuestIsNotGranted(t *testing.T) { eachCaller(t, guestIsNotGranted) }
 
 func guestIsNotGranted(t *testing.T, caller chosen) {
 	s := newSpace(t)
+	s.settled(t)
 	s.start(t, caller(options{calls: allowing(t, "get,list:configmaps", "get:secrets:elsewhere", "get:nodes")}))
 	got := s.requests(t, "refused",
 		`{verb: list, `+maps+`}`,

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -82,7 +81,7 @@ func TestUserAgentAndFieldManagers(t *testing.T) {
 		}
 		return nil
 	})
-	made, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Get(t.Context(), "made", metav1.GetOptions{})
+	made, err := s.client(configMaps).Get(t.Context(), "made", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

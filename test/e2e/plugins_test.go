@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kopf-wasm/kopf/test/sources"
 )
@@ -75,7 +74,7 @@ func TestPluginReachesKubernetes(t *testing.T) {
 	op := s.start(t, options{module: module, calls: allowing(t, "patch:configmaps:"+s.namespace)})
 	s.create(t, "granted", "{configMap: made}")
 	s.handled(t, "granted")
-	made, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Get(t.Context(), "made", metav1.GetOptions{})
+	made, err := s.client(configMaps).Get(t.Context(), "made", metav1.GetOptions{})
 	if err != nil || fmt.Sprint(made.Object["data"]) != "map[of:granted]" {
 		t.Errorf("the object is %v, %v", made, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
@@ -76,7 +75,7 @@ func TestExampleOfScripts(t *testing.T) {
 	op.says(t, "a", "a-greeting says hello")
 	op.says(t, "a", "hello, two")
 	s.handled(t, "a")
-	made, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Get(t.Context(), "a-greeting", metav1.GetOptions{})
+	made, err := s.client(configMaps).Get(t.Context(), "a-greeting", metav1.GetOptions{})
 	if err != nil || fmt.Sprint(made.Object["data"]) != "map[text:hello]" || len(made.GetOwnerReferences()) != 1 || made.GetLabels()["app"] != "greetings" {
 		t.Errorf("the child is %v, %v", made, err)
 	}
