@@ -11,6 +11,8 @@ fi
 mkdir -p "$(dirname "$1")"
 out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "$0")/.."
+exec 9>"$out.lock"
+flock 9 # tests call this at the same time
 source=engines/python
 
 # The engine depends on what CPython's objects depend on, and on its own sources.
