@@ -5,8 +5,9 @@ package accounts
 // value is for an empty map.
 type Table struct{ most int }
 
-// leastTable is the size of maps that stay, in entries.
-const leastTable = 64
+// leastTable is the size of maps that stay, in entries. Up to it, a map of Go has one table of the same size. There can be a map for each
+// object, and for each key of an index.
+const leastTable = 9
 
 // Fit returns the map after a change, or a copy of it if it has far fewer entries than it had: then it replaces the map. It takes
 // constant time on average.

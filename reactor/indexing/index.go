@@ -49,7 +49,7 @@ func ParsePairs(result any, keyed bool) (Pairs, error) {
 	if len(list) > maxPairs {
 		return nil, fmt.Errorf("%d keys of one object, but at most %d are possible", len(list), maxPairs)
 	}
-	pairs := make(Pairs, len(list))
+	pairs := Pairs{} // without room for all: keys can be repeated, and only different ones count
 	for _, item := range list {
 		pair, ok := item.([]any)
 		if !ok || len(pair) != 2 {

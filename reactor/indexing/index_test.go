@@ -171,6 +171,61 @@ func TestEmptiedIndices(t *testing.T) {
 	runtime.KeepAlive(x)
 }
 
+// TestRepeatedKeys: a handler can return one key as often as there may be keys of an object. The last value counts, and the others
+// take no memory.
+func TestRepeatedKeys(t *testing.T) {
+	const objects = 20
+	account := accounts.New(accounts.Limits{})
+	x := New([]string{"i"}, account).Get("i")
+	result := slices.Repeat([]any{[]any{"k", true}}, maxPairs)
+	before := heap()
+	for object := range objects {
+		p, err := ParsePairs(result, true)
+		if err != nil || len(p) != 1 {
+			t.Fatalf("%d keys, error %v", len(p), err)
+		}
+		if err := x.Replace(fmt.Sprintf("uid-%032d", object), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := heap() - before; took > 256<<10 {
+		t.Errorf("%d objects with one key take %d bytes, and %d count", objects, took, held(account))
+	}
+	runtime.KeepAlive(x)
+}
+
+// TestEmptiedKeys: what objects have taken out of a key takes no memory either, and there can be very many keys.
+func TestEmptiedKeys(t *testing.T) {
+	const keys, objects = 2000, 60
+	account := accounts.New(accounts.Limits{})
+	x := New([]string{"i"}, account).Get("i")
+	before := heap()
+	for object := range objects {
+		p := Pairs{}
+		for key := range keys {
+			p[fmt.Sprintf(`"key-%08d"`, key)] = []byte("1")
+		}
+		if err := x.Replace(fmt.Sprintf("uid-%032d", object), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for object := range objects - 2 {
+		x.Discard(fmt.Sprintf("uid-%032d", object))
+	}
+	if took, counted := heap()-before, held(account); took > 2*counted {
+		t.Errorf("%d keys of two objects take %d bytes, and %d count", keys, took, counted)
+	}
+	runtime.KeepAlive(x)
+}
+
+// heap returns the bytes in use.
+func heap() int {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
 // TestLargeAnswers checks that large answers are refused before they are built.
 func TestLargeAnswers(t *testing.T) {
 	var x Index

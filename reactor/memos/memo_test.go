@@ -154,6 +154,32 @@ func TestEmptiedMemos(t *testing.T) {
 	runtime.KeepAlive(emptied)
 }
 
+// TestEmptiedMemosOfObjects: the same for few keys of many objects.
+func TestEmptiedMemosOfObjects(t *testing.T) {
+	const keys, objects = 60, 2000
+	account := accounts.New(accounts.Limits{})
+	var before, after runtime.MemStats
+	emptied := make([]*Memo, objects)
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range emptied {
+		emptied[i] = New(nil, account)
+		for _, value := range [][]byte{[]byte("1"), nil} {
+			for key := range keys {
+				if _, err := emptied[i].Set(account, fmt.Sprint(key), value, -1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took := (int(after.HeapAlloc) - int(before.HeapAlloc)) / objects; took > 1<<10 {
+		t.Errorf("a memo without keys takes %d bytes", took)
+	}
+	runtime.KeepAlive(emptied)
+}
+
 // TestReleasedMemos: an API server converts thousands of objects at once, and each conversion has a memo.
 func TestReleasedMemos(t *testing.T) {
 	account := accounts.New(accounts.Limits{})
