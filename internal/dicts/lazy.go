@@ -12,7 +12,7 @@ import (
 // compared without being decoded. It never changes; several goroutines may use it.
 //
 // Only objects hold a Lazy, in the place of a value: bodies, and their annotations. See
-// DecodeBody. All functions of this package take it for the value. Lookup and Resolve return
+// DecodeBody, and Folded for a value of its own. All functions of this package take it for the value. Lookup and Resolve return
 // the value. Other code that gets values out of objects calls Open.
 type Lazy struct {
 	text  string
@@ -28,36 +28,39 @@ func Open(v any) any {
 	return v
 }
 
-// Shut forgets the decoded values of large members that are Lazy: they take many times the memory of their texts, which stay. What
-// is asked for afterwards is decoded again.
+// Shut forgets the decoded values of members that are Lazy: they take many times the memory of their texts, which stay. What is asked
+// for afterwards is decoded again.
 func Shut(v any) {
 	object, _ := v.(Object)
 	for _, member := range object {
-		if lazy, ok := member.(*Lazy); ok && len(lazy.text) > largeText {
+		if lazy, ok := member.(*Lazy); ok {
 			lazy.value.Store(nil)
 		}
 	}
 }
 
-// largeText is the size of texts whose decoded values are forgotten, in bytes.
-const largeText = 16 << 10
-
 // Fold makes text of all members that are objects or lists, except the metadata. DecodeBody leaves some of them decoded: those
-// whose text differs from that of Encode. The decoded value can take sixty times as much.
+// whose text differs from that of Encode.
 func Fold(body Object) {
 	for key, value := range body {
-		switch value.(type) {
-		case Object, []any:
-		default:
-			continue
-		}
-		if key == "metadata" {
-			continue
-		}
-		if text := Encode(value); json.Valid(text) { // infinite numbers have no text in JSON
-			body[key] = &Lazy{text: string(text)}
+		if key != "metadata" {
+			body[key] = Folded(value)
 		}
 	}
+}
+
+// Folded returns an object or a list as text, if the text takes less memory: the decoded value can take sixty times as much. It
+// returns other values unchanged, and a Lazy without its decoded value.
+func Folded(v any) any {
+	switch v := v.(type) {
+	case *Lazy:
+		v.value.Store(nil)
+	case Object, []any:
+		if text := Encode(v); Heap(text) > 2*len(text) && json.Valid(text) { // infinite numbers have no text in JSON
+			return &Lazy{text: string(text)}
+		}
+	}
+	return v
 }
 
 // MarshalJSON returns the text.

@@ -188,21 +188,41 @@ func TestLazyInParallel(t *testing.T) {
 	}
 }
 
-// TestShut: decoded values of large members are forgotten, and decoded again.
+// TestShut: decoded values are forgotten, and decoded again.
 func TestShut(t *testing.T) {
-	text := `{"metadata":{"name":"x"},"spec":{"a":"` + strings.Repeat("x", largeText) + `"},"status":{"b":1}}`
-	body, err := DecodeBody([]byte(text), func(string, string) bool { return true })
+	body, err := DecodeBody([]byte(`{"metadata":{"name":"x"},"spec":{"a":"x"},"status":{"b":1}}`), func(string, string) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	large, small := body["spec"].(*Lazy), body["status"].(*Lazy)
 	before := opened(body)
 	Shut(body)
-	if large.value.Load() != nil || small.value.Load() == nil {
-		t.Errorf("forgotten: the large one %t, the small one %t", large.value.Load() == nil, small.value.Load() == nil)
+	for _, key := range []string{"spec", "status"} {
+		if body[key].(*Lazy).value.Load() != nil {
+			t.Errorf("the %s is still decoded", key)
+		}
 	}
 	if !reflect.DeepEqual(opened(body), before) {
 		t.Error("the values have changed")
 	}
 	Shut(nil)
+}
+
+// TestFolded: values become texts that take less memory, and are the same.
+func TestFolded(t *testing.T) {
+	for text, folds := range map[string]bool{
+		`{"a":[1,2]}`: true, `[{},{}]`: true, `{}`: true, `"text"`: false, `1`: false, `null`: false, `["` + strings.Repeat("ü", 1000) + `"]`: false,
+	} {
+		value, err := Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		folded := Folded(value)
+		lazy, isText := folded.(*Lazy)
+		if isText != folds || !reflect.DeepEqual(Open(folded), value) {
+			t.Errorf("%.20s: %T %v", text, folded, folded)
+		}
+		if again := Folded(folded); isText && (again != folded || lazy.value.Load() != nil) {
+			t.Errorf("%.20s: it is decoded", text)
+		}
+	}
 }

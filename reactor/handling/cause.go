@@ -253,14 +253,53 @@ func (c *Cause) Stopper() *stoppers.Stopper {
 
 // forHandler returns the cause as a handler sees it. If the handler has a field, old, new
 // and diff are those of the field. The kind may forbid the handler to write.
-func (c *Cause) forHandler(h *registries.Handler) *Cause {
+func (c *Cause) forHandler(ctx context.Context, h *registries.Handler) *Cause {
 	if k, ok := c.Kind.(restricted); ok {
 		return &Cause{Object: c.Object, Kind: c.Kind, readOnly: k.ReadOnly(h), verdicts: c.verdicts}
 	}
-	if k := c.Change(); k != nil && len(h.Spec.Field) > 0 {
-		return &Cause{Object: c.Object, Kind: k.narrowed(h.Spec.Field), readOnly: c.readOnly}
+	k, own := c.Change(), c
+	if k == nil {
+		fold(c)
+		return c
 	}
-	return c
+	c.Work(ctx, len(c.Raw), func() {
+		if len(h.Spec.Field) > 0 {
+			own = &Cause{Object: c.Object, Kind: k.narrowed(h.Spec.Field), readOnly: c.readOnly}
+			fold(own)
+		}
+		fold(c) // what the field was found in, too
+	})
+	return own
+}
+
+// fold leaves only texts of what filters and differences have decoded, unless the object is small: handlers may run or wait for long,
+// most need the text only, and the account counts nothing else.
+func fold(c *Cause) {
+	if len(c.Raw) < leastWork {
+		return
+	}
+	dicts.Shut(c.Body)
+	if k := c.Change(); k != nil {
+		k.fold()
+	}
+}
+
+// fold is that of causes.
+func (k *Change) fold() {
+	if k.field != nil {
+		k.Old, k.New = dicts.Folded(k.Old), dicts.Folded(k.New)
+	} else {
+		old, _ := k.Old.(dicts.Object)
+		dicts.Fold(old)
+		dicts.Shut(k.New)
+	}
+	for i := range k.Diff {
+		if item := &k.Diff[i]; len(item.Path) > 0 {
+			item.Old, item.New = dicts.Folded(item.Old), dicts.Folded(item.New)
+		} else {
+			item.Old, item.New = k.Old, k.New // they are equal
+		}
+	}
 }
 
 // subject returns what filters check.

@@ -128,7 +128,7 @@ func (x *Execution) Attempt(ctx context.Context, h *registries.Handler, c *Cause
 	}
 	done, err := func() (*Ending, error) {
 		defer leave() // after a panic, too
-		return x.call(ctx, h, c.forHandler(h), state)
+		return x.call(ctx, h, c.forHandler(ctx, h), state)
 	}()
 	return x.Conclude(ctx, h, c, state, done, err)
 }

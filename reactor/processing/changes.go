@@ -84,6 +84,9 @@ func essences(of *settings.Persistence, extra []dicts.Path, body dicts.Object) (
 	if new, err = progress.Clear(new); err != nil {
 		return nil, nil, false, err
 	}
+	if stores.AreOwn(progress, storage) {
+		dicts.Fold(new) // fields of the status are copies, and decoded
+	}
 	if holder, ok := storage.(stores.EssenceHolder); ok && holder.Holds(body, new) {
 		return new, new, true, nil
 	}
@@ -144,8 +147,6 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]ti
 	if fresh {
 		c.begins(selected)
 	}
-	dicts.Shut(changed.Change().Old) // handlers may run or wait for long, and most need the text only
-	dicts.Shut(changed.Change().New)
 	x := p.Execution(p.Generation.Lifecycle, handling.ModeTemporary)
 	outcomes, err := x.Run(ctx, selected, changed, state)
 	if err != nil {

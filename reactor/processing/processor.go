@@ -177,10 +177,14 @@ func (p *Processor) newCycle(ctx context.Context, it queueing.Item, q *queueing.
 // Decode decodes the parts of a body that the host reads. Parts that it only compares and
 // stores stay text.
 func (p *Processor) Decode(raw []byte) (dicts.Object, error) {
-	if stores.AreOwn(p.Settings.Persistence.Progress, p.Settings.Persistence.DiffBase) {
-		return dicts.DecodeBody(raw, p.Handlers.Kept)
+	if !stores.AreOwn(p.Settings.Persistence.Progress, p.Settings.Persistence.DiffBase) {
+		return dicts.DecodeParts(raw, p.Handlers.Kept)
 	}
-	return dicts.DecodeParts(raw, p.Handlers.Kept)
+	body, err := dicts.DecodeBody(raw, p.Handlers.Kept)
+	if err == nil {
+		dicts.Fold(body)
+	}
+	return body, err
 }
 
 // Execution makes the execution of handlers in a cycle.
