@@ -135,6 +135,9 @@ func encodeBody(data []byte, contentType string) (abi.Raw, string, error) {
 		return nil, "", nil
 	}
 	if trimmed := bytes.TrimSpace(data); isJSON(contentType) && len(trimmed) > 0 && trimmed[0] != '"' && json.Valid(trimmed) && utf8.Valid(trimmed) {
+		if cap(trimmed) > 2*len(trimmed) { // it is the answer that counts from now on
+			trimmed = bytes.Clone(trimmed)
+		}
 		return trimmed, "", nil
 	}
 	encoding, text := "", string(data)

@@ -214,6 +214,17 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+// TestShortAnswersTakeLittle: what handlers do not fetch yet counts, and the blanks around it do not.
+func TestShortAnswersTakeLittle(t *testing.T) {
+	for _, blanks := range []int{0, 1 << 20} {
+		around := strings.Repeat(" ", blanks)
+		body, _, err := encodeBody([]byte(around+`{"a":1}`+around), "application/json")
+		if err != nil || string(body) != `{"a":1}` || cap(body) > 64 {
+			t.Errorf("%d blanks: %s takes %d bytes; %v", blanks, body, cap(body), err)
+		}
+	}
+}
+
 // TestTextsOfKubernetes checks that a log is a text, wherever it is cut.
 func TestTextsOfKubernetes(t *testing.T) {
 	rsp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(strings.NewReader("\xbc one\n"))}
