@@ -60,6 +60,7 @@ func (b *life) converse(ctx context.Context, step *abi.Step, err error) (*sleep,
 			return b.sleepFor(step), nil
 		}
 		if step.Step == abi.StepCall {
+			b.talk.Cause = b.cause // nothing else is needed until the last step, and the body may be an older one, which does not count
 			b.stopper.Away(func() { step, err = b.talk.Next(ctx, step) })
 			continue
 		}
@@ -74,7 +75,7 @@ func (b *life) sleepFor(step *abi.Step) *sleep {
 	limit, reasons := b.talk.Bounds(step)
 	stoppable := step.Stoppable
 	return &sleep{limit: limit, reasons: reasons, then: func(ctx context.Context) (*sleep, error) {
-		b.talk.Cause = b.cause // nothing else is needed until the last step
+		b.talk.Cause = b.cause // as for a request
 		var step *abi.Step
 		answer, err := b.talk.Waited(ctx, stoppable)
 		if err == nil {

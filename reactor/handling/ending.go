@@ -139,7 +139,7 @@ func (t *Conversation) tooLarge(what string, err error) error {
 
 // takeEarly adds the patch of a handler that has not ended to that of the cycle: sub-handlers that run now come later.
 func (t *Conversation) takeEarly(ctx context.Context, step *abi.Step) error {
-	if step.Patch.IsNull() {
+	if step.Patch.IsNull() || t.Cause.Change() == nil { // others have no sub-handlers, as runChildren says
 		return nil
 	}
 	t.taken()
