@@ -45,6 +45,15 @@ type Marks struct {
 	Unreadable bool // all interests include the object
 }
 
+// What a label and a finalizer take in addition to the text of the object, in bytes.
+const (
+	labelSize     = 64
+	finalizerSize = 32
+)
+
+// Size is what the marks take in addition to the object, in bytes.
+func (m Marks) Size() int { return labelSize*len(m.Labels) + finalizerSize*len(m.Finalizers) }
+
 // Have reports whether an object has all of the labels.
 func (m Marks) Have(labels []filters.Label) bool {
 	for _, label := range labels {

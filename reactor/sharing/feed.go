@@ -70,6 +70,9 @@ type entry struct {
 	readers int // subscribers that it waits for
 }
 
+// size is what the event takes, in bytes.
+func (e *entry) size() int { return len(e.event.Object) + e.marks.Size() }
+
 // upstream is one connection of a feed. The feed's mutex guards it.
 type upstream struct {
 	cancel  context.CancelFunc
@@ -293,7 +296,7 @@ func (f *feed) add(up *upstream, event watching.Event) error {
 		c.append(&e, f.base+uint64(len(f.log)), before)
 	}
 	f.log = append(f.log, e)
-	f.grow(len(event.Object))
+	f.grow(e.size())
 	f.trim()
 	return nil
 }
@@ -308,7 +311,7 @@ func (f *feed) trim() {
 			return
 		}
 		f.floor = first.event.Meta.ResourceVersion
-		f.grow(-len(first.event.Object))
+		f.grow(-first.size())
 		*first = entry{}
 		f.log, f.base = f.log[1:], f.base+1
 	}
