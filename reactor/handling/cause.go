@@ -272,10 +272,14 @@ func (c *Cause) forHandler(ctx context.Context, h *registries.Handler) *Cause {
 	return own
 }
 
+// leastFolded is the size of an object whose decoded values are worth a text, in bytes: those of smaller ones take no more than the
+// goroutine that waits with them.
+const leastFolded = 1 << 10
+
 // fold leaves only texts of what filters and differences have decoded, unless the object is small: handlers may run or wait for long,
 // most need the text only, and the account counts nothing else.
 func fold(c *Cause) {
-	if len(c.Raw) < leastWork {
+	if len(c.Raw) < leastFolded {
 		return
 	}
 	dicts.Shut(c.Body)
