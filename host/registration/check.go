@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -61,12 +60,12 @@ func checkNumbers(h *abi.Handler) error {
 		{"cancellation_polling", h.CancellationPolling},
 	}
 	for _, s := range seconds {
-		if s.value != nil && (*s.value < 0 || math.IsInf(*s.value, 0)) {
-			return fmt.Errorf("option %s: %v seconds", s.name, *s.value)
+		if s.value != nil && *s.value < 0 {
+			return fmt.Errorf("option %s: %v seconds: must be 0 or more", s.name, *s.value)
 		}
 	}
 	if h.Retries != nil && *h.Retries < 0 {
-		return fmt.Errorf("option retries: %d", *h.Retries)
+		return fmt.Errorf("option retries: %d: must be 0 or more", *h.Retries)
 	}
 	return checkInitialDelay(h.InitialDelay)
 }

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -47,7 +48,7 @@ func Parse(data []byte) (*abi.Registration, error) {
 		err = dicts.Unrepeated(data) // readers of a declaration must not see something else
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
+		return nil, fmt.Errorf("%w: %w", ErrRegistration, located(err))
 	}
 	r := d.Registration
 	if r.Error != "" {
@@ -142,14 +143,35 @@ func decodeOption(h *abi.Handler, name string, value json.RawMessage) error {
 	return nil
 }
 
+// located names the field of a registration that has a value of another type.
+func located(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) || wrong.Field == "" {
+		return withoutGoTypes(err)
+	}
+	field := strings.TrimPrefix(wrong.Field, "Registration.") // the embedded part of the document
+	return fmt.Errorf("%s: %w", field, withoutGoTypes(err))
+}
+
 // withoutGoTypes rephrases an error of the decoder without Go types, for authors of guests
 // in other languages.
 func withoutGoTypes(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("it does not take a %s: want %s", wrong.Value, wanted(wrong.Type))
+		return fmt.Errorf("it does not take %s: want %s", given(wrong.Value), wanted(wrong.Type))
 	}
 	return err
+}
+
+// given names the JSON value that the decoder has found.
+func given(value string) string {
+	switch value {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	}
+	return "a " + value
 }
 
 // wanted names the JSON values that a type takes.

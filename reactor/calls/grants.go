@@ -23,10 +23,10 @@ func Wanted(c *abi.Capabilities) (Grants, error) {
 		return g, nil
 	}
 	resources, namespaces := 0, 0
-	for _, wanted := range c.Kubernetes {
+	for i, wanted := range c.Kubernetes {
 		rule, err := ruleOf(wanted)
 		if err != nil {
-			return Grants{}, err
+			return Grants{}, fmt.Errorf("rule %d for Kubernetes: %w", i+1, err)
 		}
 		g.Kubernetes = append(g.Kubernetes, rule)
 		resources += len(rule.Resources)

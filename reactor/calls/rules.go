@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -91,6 +92,9 @@ func ruleOf(wanted abi.KubernetesRule) (Rule, error) {
 	if resources := len(wanted.Groups) * len(wanted.Resources); resources > maxResources || len(wanted.Verbs) > len(verbs)+1 || len(wanted.Namespaces) > maxNamespaces {
 		return Rule{}, fmt.Errorf("a rule wants %d verbs for %d resources in %d namespaces: at most %d verbs, %d resources and %d namespaces can be wanted; * means all", len(wanted.Verbs), resources, len(wanted.Namespaces), len(verbs)+1, maxResources, maxNamespaces)
 	}
+	if len(wanted.Groups) == 0 || len(wanted.Resources) == 0 || len(wanted.Verbs) == 0 {
+		return Rule{}, errors.New(`a rule needs groups, resources and verbs; the group of pods and other core resources is ""`)
+	}
 	rule := Rule{Verbs: wanted.Verbs, Namespaces: wanted.Namespaces}
 	for _, group := range wanted.Groups {
 		for _, resource := range wanted.Resources {
@@ -105,9 +109,6 @@ func ruleOf(wanted abi.KubernetesRule) (Rule, error) {
 }
 
 func (r Rule) check() error {
-	if len(r.Verbs) == 0 || len(r.Resources) == 0 {
-		return fmt.Errorf("a rule needs verbs and resources")
-	}
 	for _, verb := range r.Verbs {
 		if verb != all && !slices.Contains(verbs, verb) {
 			return fmt.Errorf("unknown verb %q: want %s, or *", verb, strings.Join(verbs, ", "))

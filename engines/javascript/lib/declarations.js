@@ -7,6 +7,7 @@ const KINDS = ["create", "update", "delete", "resume", "field", "event", "valida
   "startup", "cleanup", "login", "probe"];
 const ACTIVITIES = ["startup", "cleanup", "login", "probe"];
 const SELECTORS = ["group", "version", "kind", "plural", "singular", "shortcut", "category"];
+const RULE = ["groups", "resources", "verbs", "namespaces"];
 const FILTERS = ["value", "old", "new", "when", "initial_delay"];
 // What has a form or a source of its own: see Handler.
 const OTHERS = ["kind", "fn", "resource", "field", "labels", "annotations", ...FILTERS];
@@ -40,9 +41,10 @@ export class Handler {
   option(kind, name, given, value) {
     if (PLAIN.includes(name)) this.declaration[name] = value;
     else if (name === "operation") this.declaration.operations = [value];
-    else if (name === "field") this.declaration.field = typeof value === "string" ? value.split(".") : value;
+    else if (name === "field") this.declaration.field = path(kind, value);
     else if (FILTERS.includes(name)) this.declaration[name] = this.filter(name, value);
     else if (name === "labels" || name === "annotations") {
+      object(`${kind}: ${name}`, value);
       this.functions[name] = {};
       this.declaration[name] = {};
       for (const [key, filter] of Object.entries(value)) {
@@ -72,6 +74,13 @@ export class Handler {
     }
     return selector.length > 0 ? { ...this.parts, args: selector } : this.parts;
   }
+}
+
+// path is the field of a handler, which has the form "spec.size" or ["spec", "size"].
+function path(kind, field) {
+  if (typeof field === "string") return field.split(".");
+  if (!Array.isArray(field)) throw new TypeError(`${kind}: the field is a string or a list, not ${String(field)}`);
+  return field;
 }
 
 // snake is the name of an option in messages: initialDelay is initial_delay.
@@ -126,14 +135,23 @@ export function wants(rights) {
   for (const [name, list] of Object.entries(rights)) {
     if (list === undefined) continue;
     if (!Array.isArray(list)) throw new TypeError(`kopf.wants: ${name} is a list`);
+    if (name === "kubernetes") for (const rule of list) known("kopf.wants: a rule", rule, RULE);
     all[name] = [...(all[name] ?? []), ...list];
   }
 }
 
 // known refuses options that a function does not have.
 export function known(what, options, names) {
+  object(what, options);
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined) throw new TypeError(`${what}: unknown option ${unknown}`);
+}
+
+// object refuses values without names: a list or a text would have the names 0, 1, 2.
+function object(what, value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new TypeError(`${what}: an object is expected, not ${JSON.stringify(value)}`);
+  }
 }
 
 // handler is the one at a position of the registration.

@@ -66,6 +66,9 @@ class Registration(unittest.TestCase):
         self.assertEqual(operator.registration["capabilities"], {"http": ["a.example", "b.example"], "config": ["x"]})
         operator = Operator("import kopf\nkopf.wants(http='a.example')\n@kopf.on.create('kex')\ndef fn(**_): pass")
         self.assertIn("kopf.wants: http is a list, not 'a.example'", operator.registration["error"])
+        for rule in ("'get:pods'", "{'groups': [''], 'resource': ['pods'], 'verbs': ['get']}"):
+            operator = Operator(f"import kopf\nkopf.wants(kubernetes=[{rule}])\n@kopf.on.create('kex')\ndef fn(**_): pass")
+            self.assertIn(f"kopf.wants: a rule is a dict of groups, resources, verbs and namespaces, not {rule}", operator.registration["error"])
 
     def test_one_operation_is_not_its_letters(self):
         [handler] = self.declared("kopf.on.validate('kex', operations='CREATE')(lambda **_: None)")

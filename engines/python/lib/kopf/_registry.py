@@ -173,8 +173,13 @@ def wants(*, kubernetes=None, http=None, config=None):
     """
     wanted = dict(_default.capabilities or {})
     for key, items in (("kubernetes", kubernetes), ("http", http), ("config", config)):
+        if items is None:
+            continue
         if isinstance(items, (str, Mapping)):
             raise TypeError(f"kopf.wants: {key} is a list, not {items!r}")
-        if items is not None:
-            wanted[key] = [*wanted.get(key, ()), *_codec.copied(list(items))]
+        items = list(items)
+        for rule in items if key == "kubernetes" else ():
+            if not isinstance(rule, Mapping) or not rule.keys() <= {"groups", "resources", "verbs", "namespaces"}:
+                raise TypeError(f"kopf.wants: a rule is a dict of groups, resources, verbs and namespaces, not {rule!r}")
+        wanted[key] = [*wanted.get(key, ()), *_codec.copied(items)]
     _default.capabilities = wanted
