@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -26,6 +27,9 @@ type Python struct {
 // ModuleFile returns the file of a module by its name in Python, such as operator.handlers,
 // in the current directory.
 func ModuleFile(module string) (string, error) {
+	if module == "" {
+		return "", errors.New("want the name of a module, like operator.handlers")
+	}
 	base := filepath.Join(".", filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))) // below it, whatever dots the name begins with
 	for _, path := range []string{filepath.Join(base, "__init__.py"), base + ".py"} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,15 @@ import (
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+	}
+	return nil
+}
+
+// noEmptyArgs refuses arguments without text, as shell variables are that are not set: some would mean
+// the current folder. The shell asks for completions of an empty word.
+func noEmptyArgs(cmd *cobra.Command, args []string) error {
+	if i := slices.Index(args, ""); i >= 0 && cmd.Name() != cobra.ShellCompRequestCmd {
+		return usageError{fmt.Errorf("argument %d is empty", i+1)}
 	}
 	return nil
 }

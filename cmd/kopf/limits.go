@@ -19,9 +19,9 @@ func (o *limitOptions) addLimitFlag(flags *pflag.FlagSet) {
 // setLimits sets the limits of the --limit flags, which are among the known ones, by a function.
 func setLimits(set func(name, value string) error, known, limits []string) error {
 	for _, limit := range limits {
-		name, value, ok := strings.Cut(limit, "=")
-		if !ok {
-			return usageError{fmt.Errorf("--limit %s: want NAME=VALUE, like max-memory=64Mi", limit)}
+		name, value, err := cutPair("--limit", limit, "NAME=VALUE, like max-memory=64Mi")
+		if err != nil {
+			return err
 		}
 		if err := set(limitName(name, known), value); err != nil {
 			return usageError{fmt.Errorf("--limit: %w", err)}

@@ -19,7 +19,7 @@ func TestLimits(t *testing.T) {
 		limit, want string
 		code        exitCode
 	}{
-		{"MaxMemory", "--limit MaxMemory: want NAME=VALUE", exitUsage},
+		{"MaxMemory", `--limit "MaxMemory": want NAME=VALUE, like max-memory=64Mi`, exitUsage},
 		{"MaxMemory=much", `--limit: limit MaxMemory: "much" is not a size above zero`, exitUsage},
 		{"Memory=64Mi", "--limit: unknown limit Memory: did you mean MaxMemory?", exitUsage},
 		{"max-memory=much", `limit MaxMemory: "much" is not a size above zero`, exitUsage},

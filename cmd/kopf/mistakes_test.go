@@ -35,6 +35,10 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"run -n x", exitUsage, "name at least one file"},
 		{"run x.wasm -n x --record-limit 1Gi", exitUsage, "--record-limit belongs to --record"},
+		{"run main.go -n x --limit =", exitUsage, `--limit "=": want NAME=VALUE`},
+		{"run main.go -n x --env=", exitError, `--env "": there is no such variable`},
+		{"run -n x --module=", exitUsage, `-m "": want the name of a module, like operator.handlers`},
+		{"run foreign.wasm -n x -k absent", exitError, "--verification-key: open absent: no such file"},
 		{"run main.go -n x", exitError, "main.go: it is source code: build its folder first by kopf build"},
 		{"run lib.rs -n x", exitError, "lib.rs: it is source code: build its crate first by kopf build"},
 		{"new", exitUsage, "name the new operator: kopf new memberships"},
@@ -198,6 +202,21 @@ func TestMistakes(t *testing.T) {
 		}
 		if stdout.Len() > 0 {
 			t.Errorf("kopf %s prints\n%s", tt.line, &stdout)
+		}
+	}
+}
+
+// TestEmptyArguments: some commands took them for the current folder.
+func TestEmptyArguments(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for want, args := range map[string][]string{
+		"argument 1 is empty": {"run", "", "-n", "x"},
+		"argument 2 is empty": {"invoke", "op.js", ""},
+		"argument 3 is empty": {"run", "-n", "x", "a.wasm", "b.wasm", ""},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), want) {
+			t.Errorf("kopf %q: exit code %d, want %d and %q in\n%s", args, code, exitUsage, want, &stderr)
 		}
 	}
 }

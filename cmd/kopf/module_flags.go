@@ -123,7 +123,7 @@ func (o *moduleOptions) guestConfig() (map[string]string, error) {
 	for _, name := range o.environment {
 		value, ok := os.LookupEnv(name)
 		if !ok {
-			return nil, fmt.Errorf("--env %s: there is no such variable", name)
+			return nil, fmt.Errorf("--env %q: there is no such variable", name)
 		}
 		config[name] = value
 	}

@@ -94,6 +94,8 @@ run in a sandbox.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
+		PersistentPreRunE: noEmptyArgs,
+
 		SuggestionsMinimumDistance: 2, // number of differing letters; cobra sets its own default too late
 	}
 	root.SetOut(stdout)

@@ -135,7 +135,7 @@ func (o *runOptions) addPythonModules() error {
 	for _, module := range o.pythonModules {
 		path, err := operator.ModuleFile(module)
 		if err != nil {
-			return usageError{fmt.Errorf("-m %s: %w", module, err)}
+			return usageError{fmt.Errorf("-m %q: %w", module, err)}
 		}
 		o.modules = append(o.modules, path)
 	}

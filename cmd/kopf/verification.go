@@ -85,7 +85,7 @@ func (o *verificationOptions) checkSigners() error {
 func (o *verificationOptions) byFlags(annotations map[string]string) (*signatures.Config, error) {
 	keys, err := signatures.ReadKeys(o.keys)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--verification-key: %w", err)
 	}
 	config := signatures.ByKeys(keys, annotations)
 	if o.subject != "" {

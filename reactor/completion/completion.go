@@ -18,7 +18,7 @@ type Completion struct {
 	handled  int                     // objects
 }
 
-// New makes a Completion without any streams.
+// New makes a Completion without any streams if the operator runs once, and nil otherwise.
 func New(once bool) *Completion {
 	if !once {
 		return nil

@@ -163,7 +163,7 @@ func TestUsage(t *testing.T) {
 		{"no value", []string{"run", "-A", "--config", "key", "op.wasm"}, nil, []string{"--config", `"key"`, "KEY=VALUE"}},
 		{"unknown format", []string{"run", "-A", "--log-format", "xml", "op.wasm"}, nil, []string{"--log-format", `"xml"`, "json"}},
 		{"unknown format in the environment", []string{"run", "-A", "op.wasm"}, []string{"KOPF_RUN_LOG_FORMAT=xml"}, []string{`"xml"`}},
-		{"a Python module", []string{"run", "-A", "-m", "operator"}, nil, []string{"-m operator", "neither operator.py nor operator/__init__.py exists"}},
+		{"a Python module", []string{"run", "-A", "-m", "operator"}, nil, []string{`-m "operator"`, "neither operator.py nor operator/__init__.py exists"}},
 		{"two modules to inspect", []string{"inspect", "a.wasm", "b.wasm"}, nil, []string{"one module"}},
 	}
 	for _, test := range tests {
