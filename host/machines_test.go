@@ -65,7 +65,7 @@ func TestRefusedModulesLeaveNoInstance(t *testing.T) {
 	result(t, m, "", &testEnv{})
 }
 
-// While one machine is built, others are built and shared, and who wants the same one gets it.
+// While one machine is built, others are built and shared, and waiters for the same one get it.
 func TestSlowMachinesDelayNoOthers(t *testing.T) {
 	set := machineSet{items: map[machineKey]*sharedMachine{}}
 	slow, quick := machineKey{folder: "slow"}, machineKey{folder: "quick"}

@@ -33,7 +33,7 @@ loads the module, and shows what it registers. The compiler's messages are shown
   AssemblyScript  package.json   npm, and the script "build" of package.json
   C               *.c            clang and wasm-ld
   JavaScript      *.js           an engine, see --engine: a script is loaded, and not compiled
-  Python          *.py           likewise
+  Python          *.py           an engine, see --engine: a script is loaded, and not compiled
 
 A script becomes one module with its engine if --output names a file.
 

@@ -14,7 +14,7 @@ const (
 	costPlain    = 1
 	costCheck    = 4  // a check itself
 	costLoad     = 8  // may miss all caches
-	costStore    = 4  // likewise
+	costStore    = 4  // may miss all caches
 	costDivide   = 8  // integer division, square root, rounding
 	costIndirect = 24 // call_indirect
 	costCall     = 20 // includes smallFunction

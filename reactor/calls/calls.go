@@ -32,7 +32,7 @@ type Options struct {
 
 	Grants Grants
 
-	// Confined means that servers need public addresses, but those of Private: whoever grants a name
+	// Confined means that servers need public addresses, but those of Private: the author of a grant
 	// may not be allowed to let this process ask private servers, such as others of the cluster,
 	// whose network policies trust it.
 	Confined bool

@@ -255,9 +255,9 @@ func TestBrokenWishes(t *testing.T) {
 	core, pods, get := []string{""}, []string{"pods"}, []string{"get"}
 	right := abi.KubernetesRule{Groups: core, Resources: pods, Verbs: get}
 	for want, c := range map[string]*abi.Capabilities{
-		`rule 2 for Kubernetes: unknown verb "watch"`:                          {Kubernetes: []abi.KubernetesRule{right, {Groups: core, Resources: pods, Verbs: []string{"watch"}}}},
-		`rule 1 for Kubernetes: a rule needs groups, resources and verbs`:      {Kubernetes: []abi.KubernetesRule{{Resources: pods, Verbs: get}, right}},
-		`the group of pods and other core resources is ""`:                     {Kubernetes: []abi.KubernetesRule{{Groups: core, Verbs: get}}},
+		`rule 2 for Kubernetes: unknown verb "watch"`:                           {Kubernetes: []abi.KubernetesRule{right, {Groups: core, Resources: pods, Verbs: []string{"watch"}}}},
+		`rule 1 for Kubernetes: a rule needs groups, resources and verbs`:       {Kubernetes: []abi.KubernetesRule{{Resources: pods, Verbs: get}, right}},
+		`the group of pods and other core resources is ""`:                      {Kubernetes: []abi.KubernetesRule{{Groups: core, Verbs: get}}},
 		`rule 3 for Kubernetes: a rule needs groups, resources and verbs; the `: {Kubernetes: []abi.KubernetesRule{right, right, {Groups: core, Resources: pods}}},
 		`https://a/b`: {HTTP: []string{"https://a/b"}},
 	} {

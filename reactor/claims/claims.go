@@ -48,12 +48,12 @@ type Wanted struct {
 	dimensions.Dimension
 	Persistence settings.Persistence // what is stored on the objects
 
-	// Forbidden reports whether the API server does not let the operator have the objects: then
-	// it keeps them from no other one. It does not block. Nil: it does let it.
+	// Forbidden reports whether the API server refuses the objects to the operator: then its claim
+	// yields to those of others. It does not block. Nil: never.
 	Forbidden func() bool
 
-	// Refused asks the API server whether it does not let the operator have the objects, before an operator of a lower precedence
-	// loses them. Nil: it does let it.
+	// Refused asks the API server whether it refuses the objects to the operator, before an operator of a lower precedence
+	// loses them. Nil: never.
 	Refused func() bool
 }
 

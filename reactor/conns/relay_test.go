@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A hundred handshakes wait for one processor, each of which computes for a millisecond. Who waits for the
+// A hundred handshakes wait for one processor, each of which computes for a millisecond. A goroutine that waits for the
 // network sees what has come after one or two of them. Without the relay, it would after ten: the runtime
 // looks at the network every 10 ms while goroutines can run.
 func TestNetworkIsSeenBetweenHandshakes(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 //
 // # Assumptions
 //
-//   - Who uses an interest also includes the objects that it has included before, until they
+//   - Users of an interest also include the objects that it has included before, until they
 //     are deleted: handlers that no longer match leave entries of indices, daemons and
 //     finalizers behind.
 type Interest struct {

@@ -27,7 +27,7 @@ type Dismissals struct {
 }
 
 // NewDismissals makes the Dismissals of one member. Seen gets all present subjects whenever they were read, before the member adopts
-// the assignment beside them. It must not block. It answers again what it has answered before: a subject that is not present any more
+// the assignment that was read with them. It must not block. It answers again what it has answered before: a subject that is not present any more
 // is forgotten, and a new coordinator may ask again.
 func NewDismissals(seen func(subjects []string)) *Dismissals {
 	return &Dismissals{seen: seen, asked: map[string]bool{}, ended: map[string]bool{}}
@@ -74,7 +74,7 @@ func (d *Dismissals) coordinate() {
 	d.leads = true
 }
 
-// noted takes the subjects beside an assignment.
+// noted takes the subjects that were read with an assignment.
 func (d *Dismissals) noted(subjects []string) {
 	d.mu.Lock()
 	d.present = subjects

@@ -21,7 +21,7 @@ type cursor struct {
 	active   func()
 	interest *interests.Interest
 
-	told string // the version that the subscriber knows: of its listing, or of its last event
+	known string // the version that the subscriber knows: of its listing, or of its last event
 
 	// The feed's mutex guards the fields below.
 	from    string              // the version that it continues from; empty: all events are later
@@ -83,7 +83,7 @@ func (c *cursor) Poll(ctx context.Context, wake func()) (event watching.Event, w
 		return event, false, err
 	}
 	c.active()
-	c.told = event.Meta.ResourceVersion
+	c.known = event.Meta.ResourceVersion
 	return event, false, nil
 }
 
@@ -144,10 +144,10 @@ func (c *cursor) leave(err error) (watching.Event, error) {
 		return watching.Event{}, err
 	}
 	at := c.position()
-	if order, compared := resourceversion.CompareResourceVersion(at, c.told); compared != nil || order <= 0 {
+	if order, compared := resourceversion.CompareResourceVersion(at, c.known); compared != nil || order <= 0 {
 		return watching.Event{}, err
 	}
-	c.told = at
+	c.known = at
 	return watching.Bookmark(at), nil
 }
 

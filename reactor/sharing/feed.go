@@ -95,7 +95,7 @@ func (f *feed) join(ctx context.Context, r *watching.Request, of *right) (*curso
 	for {
 		c := &cursor{
 			feed: f, right: of, active: r.Active, interest: r.Interest, follows: keysOf(r),
-			told: r.Version, from: r.Version,
+			known: r.Version, from: r.Version,
 		}
 		if err := f.enter(c); err != nil { //nolint:contextcheck // the connection outlives this subscriber
 			return nil, err

@@ -50,7 +50,7 @@ func outcome(t *testing.T, rt http.RoundTripper) string {
 	}
 	if rsp.StatusCode == http.StatusSwitchingProtocols {
 		rsp.Body.Close()
-		return "failed" // nobody asks for that
+		return "failed" // no request asks for that
 	}
 	text, err := io.ReadAll(rsp.Body)
 	rsp.Body.Close()

@@ -47,7 +47,7 @@ def _submit(self, fn, /, *args, **kwargs):
 
 
 def _wait(self, timeout=None):
-    """Wait as threading.Condition does when nobody notifies it: there is no other thread."""
+    """Wait as threading.Condition does when it is not notified: there is no other thread."""
     if timeout is None:
         raise RuntimeError("the script waits for another thread, and there are none in the sandbox: it would wait for ever")
     time.sleep(max(0, timeout))

@@ -20,7 +20,7 @@ pub trait Field: Default {
         *self = Self::read(from);
     }
 
-    /// Appends a field with its key, unless it may be left out; likewise.
+    /// Appends a field with its key, unless it may be left out. It is code of a type, too.
     #[inline(never)]
     fn append(&self, key: &str, always: bool, to: &mut Vec<u8>) {
         if always || !self.is_empty() {

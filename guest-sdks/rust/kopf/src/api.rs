@@ -77,9 +77,9 @@ impl Call {
 pub struct DeleteOptions {
     /// Of children: `Background`, `Foreground`, `Orphan`.
     pub propagation: Option<String>,
-    /// The object must have it, or else the error is a conflict.
+    /// The object must have this UID, or else the error is a conflict.
     pub uid: Option<String>,
-    /// Likewise.
+    /// The object must have this resource version, or else the error is a conflict.
     pub resource_version: Option<String>,
     /// Until the object is gone.
     pub grace_seconds: Option<u32>,
