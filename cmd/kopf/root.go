@@ -145,23 +145,27 @@ run in a sandbox.`,
 		newVerifyCmd(stdout, stderr),
 	)
 	root.AddCommand(newVersionCmd(stdout))
+	withoutCommand(root, newVersionCmd(stdout))
+	root.SetHelpCommand(newHelpCmd(root))
+	completeFlags(root, args)
+	return root
+}
+
+// withoutCommand says what the program does without a command: it prints its help or its versions, and refuses unknown words.
+func withoutCommand(root, versions *cobra.Command) {
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usageError{fmt.Errorf("unknown command %q%s", args[0], meant(root.SuggestionsFor(args[0])))}
 		}
 		return nil
 	}
-	show := newVersionCmd(stdout)
 	asked := root.Flags().Bool("version", false, "print the versions, as kopf version does")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *asked {
-			return show.RunE(cmd, args)
+			return versions.RunE(cmd, args)
 		}
 		return cmd.Help()
 	}
-	root.SetHelpCommand(newHelpCmd(root))
-	completeFlags(root, args)
-	return root
 }
 
 // addGroup adds commands that the help lists together, sorted by their names.
