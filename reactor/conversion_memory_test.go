@@ -17,6 +17,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/webhooks"
@@ -46,7 +47,7 @@ func (g *slowly) Start(ctx context.Context, inv *abi.Invocation, body []byte, e 
 
 // peak runs a function, and returns by how much the live heap was larger meanwhile, at most.
 func peak(do func()) int {
-	before, most, ended := liveMemory(), 0, make(chan struct{})
+	before, most, ended := heaptest.InUse(), 0, make(chan struct{})
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	var sampling sync.WaitGroup
 	sampling.Go(func() { // Waited for below.

@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"encoding/json"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 	"github.com/kopf-wasm/kopf/reactor/admission"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/guests"
@@ -31,16 +31,9 @@ type weighing struct {
 func (g *weighing) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
 	time.Sleep(50 * time.Millisecond) // further reviews begin meanwhile
 	g.mu.Lock()
-	g.most = max(g.most, liveMemory())
+	g.most = max(g.most, heaptest.InUse())
 	g.mu.Unlock()
 	return g.Counting.Start(ctx, inv, body, e)
-}
-
-func liveMemory() int {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc) //nolint:gosec // a size
 }
 
 // admitting makes an operator with one mutating handler, and a limit of the memory of reviews.
@@ -102,7 +95,7 @@ func TestReviewsHaveBoundedMemory(t *testing.T) {
 	for i := range incoming {
 		incoming[i] = expensive(t, items)
 	}
-	before := liveMemory()
+	before := heaptest.InUse()
 	var all sync.WaitGroup
 	for _, in := range incoming {
 		all.Go(func() {

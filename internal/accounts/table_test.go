@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 )
 
 // TestTable: a map that was filled and emptied takes no memory, keeps its entries, and is rarely copied.
@@ -16,20 +17,13 @@ func TestTable(t *testing.T) {
 		m[i] = i
 		m = accounts.Fit(&table, m)
 	}
-	full := heap()
+	full := heaptest.InUse()
 	for i := range entries - 10 {
 		delete(m, i)
 		m = accounts.Fit(&table, m)
 	}
-	if now := heap(); len(m) != 10 || m[entries-1] != entries-1 || full-now < 1<<20 {
+	if now := heaptest.InUse(); len(m) != 10 || m[entries-1] != entries-1 || full-now < 1<<20 {
 		t.Errorf("%d entries, and %d bytes of %d are free", len(m), full-now, full)
 	}
 	runtime.KeepAlive(m)
-}
-
-func heap() int {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 )
 
 // TestHeapIsNotUnderestimated: limits of memory count it, so that no document takes much more.
@@ -21,16 +22,12 @@ func TestHeapIsNotUnderestimated(t *testing.T) {
 		documents[item] = "[" + strings.Repeat(item+",", size/(len(item)+1)) + "0]"
 	}
 	for name, text := range documents {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
+		before := heaptest.InUse()
 		value, err := dicts.Decode([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		taken, estimate := int(after.HeapAlloc)-int(before.HeapAlloc), dicts.Heap([]byte(text)) //nolint:gosec // a size
+		taken, estimate := heaptest.InUse()-before, dicts.Heap([]byte(text))
 		if taken > estimate+estimate/2+1<<18 {
 			t.Errorf("%s: takes %d bytes, and the estimate is %d", name, taken, estimate)
 		}

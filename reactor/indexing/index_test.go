@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 )
 
 func pairs(keys ...string) Pairs {
@@ -122,9 +123,7 @@ func TestCostIsTrue(t *testing.T) {
 	for _, perObject := range []int{1, 10} {
 		account := accounts.New(accounts.Limits{})
 		x := New([]string{"i"}, account).Get("i")
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
+		before := heaptest.InUse()
 		for object := range 50_000 / perObject {
 			p := Pairs{}
 			for i := range perObject {
@@ -134,9 +133,7 @@ func TestCostIsTrue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		took, counted := int(after.HeapAlloc-before.HeapAlloc), held(account)
+		took, counted := heaptest.InUse()-before, held(account)
 		if counted < took*2/3 || counted > took*2 {
 			t.Errorf("%d keys of each object: the heap has %d bytes more, the account %d", perObject, took, counted)
 		}
@@ -149,9 +146,7 @@ func TestCostIsTrue(t *testing.T) {
 func TestEmptiedIndices(t *testing.T) {
 	account := accounts.New(accounts.Limits{})
 	x := New([]string{"i"}, account).Get("i")
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before := heaptest.InUse()
 	replace := func(object int, p Pairs) {
 		if err := x.Replace(fmt.Sprintf("uid-%032d", object), p); err != nil {
 			t.Fatal(err)
@@ -163,9 +158,7 @@ func TestEmptiedIndices(t *testing.T) {
 	for object := range 20_000 - 1 { // one stays, so that the maps do
 		replace(object, nil)
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 256<<10 {
+	if took := heaptest.InUse() - before; took > 256<<10 {
 		t.Errorf("an index with one object takes %d bytes, and %d count", took, held(account))
 	}
 	runtime.KeepAlive(x)
@@ -178,7 +171,7 @@ func TestRepeatedKeys(t *testing.T) {
 	account := accounts.New(accounts.Limits{})
 	x := New([]string{"i"}, account).Get("i")
 	result := slices.Repeat([]any{[]any{"k", true}}, maxPairs)
-	before := heap()
+	before := heaptest.InUse()
 	for object := range objects {
 		p, err := ParsePairs(result, true)
 		if err != nil || len(p) != 1 {
@@ -188,7 +181,7 @@ func TestRepeatedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if took := heap() - before; took > 256<<10 {
+	if took := heaptest.InUse() - before; took > 256<<10 {
 		t.Errorf("%d objects with one key take %d bytes, and %d count", objects, took, held(account))
 	}
 	runtime.KeepAlive(x)
@@ -199,7 +192,7 @@ func TestEmptiedKeys(t *testing.T) {
 	const keys, objects = 2000, 60
 	account := accounts.New(accounts.Limits{})
 	x := New([]string{"i"}, account).Get("i")
-	before := heap()
+	before := heaptest.InUse()
 	for object := range objects {
 		p := Pairs{}
 		for key := range keys {
@@ -212,18 +205,10 @@ func TestEmptiedKeys(t *testing.T) {
 	for object := range objects - 2 {
 		x.Discard(fmt.Sprintf("uid-%032d", object))
 	}
-	if took, counted := heap()-before, held(account); took > 2*counted {
+	if took, counted := heaptest.InUse()-before, held(account); took > 2*counted {
 		t.Errorf("%d keys of two objects take %d bytes, and %d count", keys, took, counted)
 	}
 	runtime.KeepAlive(x)
-}
-
-// heap returns the bytes in use.
-func heap() int {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
 }
 
 // TestLargeAnswers checks that large answers are refused before they are built.

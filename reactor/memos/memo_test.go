@@ -11,6 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
@@ -128,56 +129,27 @@ func TestMemosLoseNoUpdates(t *testing.T) {
 }
 
 // TestEmptiedMemos: what was deleted takes no memory, because it does not count any more: handlers could fill and empty the memo
-// of each object.
+// of each object. There may be many keys, or few of many objects.
 func TestEmptiedMemos(t *testing.T) {
-	const keys = 50_000
-	account := accounts.New(accounts.Limits{})
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	emptied := make([]*Memo, 5)
-	for i := range emptied {
-		emptied[i] = New(nil, account)
-		for _, value := range [][]byte{[]byte("1"), nil} {
-			for key := range keys {
-				if _, err := emptied[i].Set(account, fmt.Sprint(key), value, -1); err != nil {
-					t.Fatal(err)
+	for _, tt := range []struct{ objects, keys, limit int }{{5, 50_000, 1 << 20}, {2000, 60, 2000 << 10}} {
+		account := accounts.New(accounts.Limits{})
+		emptied := make([]*Memo, tt.objects)
+		before := heaptest.InUse()
+		for i := range emptied {
+			emptied[i] = New(nil, account)
+			for _, value := range [][]byte{[]byte("1"), nil} {
+				for key := range tt.keys {
+					if _, err := emptied[i].Set(account, fmt.Sprint(key), value, -1); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 		}
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 1<<20 {
-		t.Errorf("%d memos without keys take %d bytes", len(emptied), took)
-	}
-	runtime.KeepAlive(emptied)
-}
-
-// TestEmptiedMemosOfObjects: the same for few keys of many objects.
-func TestEmptiedMemosOfObjects(t *testing.T) {
-	const keys, objects = 60, 2000
-	account := accounts.New(accounts.Limits{})
-	var before, after runtime.MemStats
-	emptied := make([]*Memo, objects)
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for i := range emptied {
-		emptied[i] = New(nil, account)
-		for _, value := range [][]byte{[]byte("1"), nil} {
-			for key := range keys {
-				if _, err := emptied[i].Set(account, fmt.Sprint(key), value, -1); err != nil {
-					t.Fatal(err)
-				}
-			}
+		if took := heaptest.InUse() - before; took > tt.limit {
+			t.Errorf("%d memos without keys take %d bytes, after %d keys each", tt.objects, took, tt.keys)
 		}
+		runtime.KeepAlive(emptied)
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if took := (int(after.HeapAlloc) - int(before.HeapAlloc)) / objects; took > 1<<10 {
-		t.Errorf("a memo without keys takes %d bytes", took)
-	}
-	runtime.KeepAlive(emptied)
 }
 
 // TestReleasedMemos: an API server converts thousands of objects at once, and each conversion has a memo.

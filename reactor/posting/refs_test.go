@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/posting"
@@ -25,18 +25,14 @@ func TestLongReferences(t *testing.T) {
 	p.Start(ctx, 1, time.Second)
 	defer p.Wait()
 	defer cancel()
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before := heaptest.InUse()
 	for i := range 1_000 {
 		long := fmt.Sprint(i) + strings.Repeat("x", 60_000)
 		if err := p.Post(posting.Event{Ref: posting.Ref{APIVersion: "v1", Kind: "Pod", Name: long}}); !errors.Is(err, posting.ErrReference) {
 			t.Fatal(err)
 		}
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 1<<20 {
+	if took := heaptest.InUse() - before; took > 1<<20 {
 		t.Errorf("they take %d bytes", took)
 	}
 	longest := strings.Repeat("x", 253)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -24,16 +25,8 @@ type weighing struct {
 }
 
 func (g weighing) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
-	*g.used = inUse()
+	*g.used = heaptest.InUse()
 	return g.Instant.Start(ctx, inv, body, e)
-}
-
-// inUse returns the bytes in use.
-func inUse() int {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
 }
 
 // TestHandlersKeepTexts: handlers can wait for days, for thousands of objects. Meanwhile, their objects stay text, which is what the
@@ -71,7 +64,7 @@ func handlersKeepTexts(t *testing.T, items int) {
 			object := []byte(`{"metadata":{` + tt.metadata + `"name":"x","namespace":"ns","uid":"uid"},"spec":{` + tt.spec + `},"status":{` + tt.status + `}}`)
 			p := newProcessor(registry, reactortest.Replying(func(*http.Request) (int, string) { return 200, string(object) }))
 			it := queueing.Item{Event: watching.Event{Type: watching.Modified, Object: object, Meta: watching.Meta{UID: "uid"}}}
-			before := inUse()
+			before := heaptest.InUse()
 			p.handle(t.Context(), it, queueing.Alone())
 			if used == 0 {
 				t.Fatal("the handler was not called")

@@ -3,7 +3,6 @@ package queueing
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -47,9 +47,7 @@ func TestQueuesOverTheLimit(t *testing.T) {
 		}
 		put("blocker", 1, watching.Added)
 		synctest.Wait()
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
+		before := heaptest.InUse()
 		for version := 1; version <= changes; version++ {
 			for i := range objects {
 				kind := watching.Modified
@@ -60,9 +58,7 @@ func TestQueuesOverTheLimit(t *testing.T) {
 			}
 		}
 		put("object7", changes+1, watching.Deleted)
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		if more := int(after.HeapAlloc) - int(before.HeapAlloc); more > 4*limit {
+		if more := heaptest.InUse() - before; more > 4*limit {
 			t.Errorf("the heap has %d bytes more for a limit of %d", more, limit)
 		}
 		if n := reactortest.Held(qs.Account, accounts.Pending); n > limit || n < limit/2 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/internal/heaptest"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -23,18 +24,14 @@ func TestMarksCount(t *testing.T) {
 		f.last = "1"
 		up := &upstream{over: make(chan struct{}), audience: newAudience()}
 		up.audience.add(&cursor{feed: f, up: up})
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
+		before := heaptest.InUse()
 		for version := range 20 {
 			object := []byte(`{"metadata":{"uid":"u",` + metadata + `}}`)
 			if err := f.add(up, watching.Event{Type: "ADDED", Meta: watching.Meta{UID: "u", ResourceVersion: fmt.Sprint(version + 2)}, Object: object}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 3*f.bytes/2 || f.bytes > 2*took {
+		if took := heaptest.InUse() - before; took > 3*f.bytes/2 || f.bytes > 2*took {
 			t.Errorf("%s: %d events take %d bytes, and %d count", name, len(f.log), took, f.bytes)
 		}
 		h.reap(f)
